@@ -1,0 +1,23 @@
+"""The errors a user can cause. The command line prints their message and exits with 2."""
+
+
+class ScaleError(Exception):
+    """Something the user gave cannot be used; the message says what, and what to do."""
+
+
+class InputError(ScaleError, ValueError):
+    """An argument, an array or a file's content does not fit."""
+
+
+class UnknownNameError(ScaleError, KeyError):
+    """A name that nothing is registered under."""
+
+    __str__ = Exception.__str__
+
+
+class DamagedFileError(ScaleError):
+    """A file that is not what it should be: truncated, altered or foreign."""
+
+
+class NonFiniteLossError(ScaleError, ArithmeticError):
+    """The loss became NaN or infinite; no weight was changed by it."""

@@ -1,0 +1,75 @@
+"""Things that are looked up by name, and how a third party adds one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+from typing import Generic, TypeVar
+
+from scale._errors import UnknownNameError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Names and what they stand for.
+
+    Parameters
+    ----------
+    kind
+        What is registered, in the singular; used in messages and, as ``scale.<kind>``, as the
+        name of the entry-point group through which other distributions add theirs.
+
+    Examples
+    --------
+    >>> shapes = Registry("shape")
+    >>> @shapes.register("square")
+    ... def square(): return 4
+    >>> shapes["square"]()
+    4
+    >>> shapes["sqare"]
+    Traceback (most recent call last):
+        ...
+    scale._errors.UnknownNameError: no shape is called 'sqare'; did you mean 'square'? (known: square)
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._entries: dict[str, T] = {}
+        self._plugins_loaded = False
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Return a decorator that files its object under `name`."""
+
+        def file(entry: T) -> T:
+            if name in self._entries and self._entries[name] is not entry:
+                raise UnknownNameError(f"a {self.kind} called {name!r} is already registered")
+            self._entries[name] = entry
+            return entry
+
+        return file
+
+    def __getitem__(self, name: str) -> T:
+        self._load_plugins()
+        if name not in self._entries:
+            close = difflib.get_close_matches(name, self._entries, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            known = ", ".join(sorted(self._entries))
+            raise UnknownNameError(f"no {self.kind} is called {name!r}{hint} (known: {known})")
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        self._load_plugins()
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        self._load_plugins()
+        return iter(sorted(self._entries))
+
+    def _load_plugins(self) -> None:
+        if self._plugins_loaded:
+            return
+        self._plugins_loaded = True
+        for point in entry_points(group=f"scale.{self.kind}"):
+            self._entries.setdefault(point.name, point.load())
