@@ -1,1 +1,61 @@
-"""Keep learning from an unlabelled image stream: online, single pass, no labels, no boundaries."""
+"""Keep learning from an unlabelled image stream: online, single pass, no labels, no boundaries.
+
+Examples
+--------
+>>> import numpy as np
+>>> import scale
+>>> learner = scale.SCALE(encoder="cnn", augmentation="mnist", steps_per_batch=2)
+>>> camera = np.random.default_rng(0).integers(0, 256, (64, 28, 28, 1), dtype=np.uint8)
+>>> for batch in scale.batches(camera, batch_size=32):
+...     learner = learner.partial_fit(batch)
+>>> learner.transform(camera[:5]).shape
+(5, 128)
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scale.data import load_dataset, register_dataset
+    from scale.memory import register_policy
+    from scale.methods import SCALE, Learner, load, register_method
+    from scale.models import register_encoder
+    from scale.streams import Stream, batches, make_order, register_stream
+
+_HOMES = {
+    "SCALE": "scale.methods",
+    "Learner": "scale.methods",
+    "Stream": "scale.streams",
+    "batches": "scale.streams",
+    "load": "scale.methods",
+    "load_dataset": "scale.data",
+    "make_order": "scale.streams",
+    "register_dataset": "scale.data",
+    "register_encoder": "scale.models",
+    "register_method": "scale.methods",
+    "register_policy": "scale.memory",
+    "register_stream": "scale.streams",
+}
+
+__all__ = [
+    "SCALE",
+    "Learner",
+    "Stream",
+    "batches",
+    "load",
+    "load_dataset",
+    "make_order",
+    "register_dataset",
+    "register_encoder",
+    "register_method",
+    "register_policy",
+    "register_stream",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: `scale --help` must not wait for torch."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'scale' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

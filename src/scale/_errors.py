@@ -9,6 +9,10 @@ class InputError(ScaleError, ValueError):
     """An argument, an array or a file's content does not fit."""
 
 
+class NoSplitError(InputError):
+    """The data has no split of that name."""
+
+
 class UnknownNameError(ScaleError, KeyError):
     """A name that nothing is registered under."""
 

@@ -1,0 +1,77 @@
+"""Tensors and JSON in one safetensors file that knows whether it is whole. No pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from scale._errors import DamagedFileError, InputError
+from scale._files import atomic_path
+
+KEY = "scale"
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
+    """Write tensors and JSON-able `meta` to `path`, whole or not at all."""
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    header = json.dumps({"meta": meta, "digest": _digest(plain, meta)})
+    with atomic_path(path) as part:
+        try:
+            save_file(plain, part, metadata={KEY: header})
+        except SafetensorError as error:
+            # safetensors wraps the operating system's error in a text.
+            raise _as_os_error(error) from error
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what `write_tensors` wrote.
+
+    Raises
+    ------
+    InputError
+        There is no such file.
+    DamagedFileError
+        The file is truncated, altered, or not one of ours.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        raise DamagedFileError(f"{path} is damaged or not a safetensors file: {error}") from error
+    if KEY not in metadata:
+        raise DamagedFileError(f"{path} is a safetensors file, but not one written by scale")
+    try:
+        header = json.loads(metadata[KEY])
+        meta, digest = header["meta"], header["digest"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedFileError(f"{path} is damaged: its header cannot be read") from error
+    if digest != _digest(tensors, meta):
+        raise DamagedFileError(f"{path} is damaged: its content is not what was written")
+    return tensors, meta
+
+
+def _digest(tensors: dict[str, Tensor], meta: dict[str, Any]) -> str:
+    digest = hashlib.sha256(json.dumps(meta, sort_keys=True).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def _as_os_error(error: SafetensorError) -> Exception:
+    text = str(error)
+    if "os error 28" in text or "No space left" in text:
+        return OSError(28, "No space left on device")
+    return OSError(5, text)

@@ -1,0 +1,420 @@
+"""Random views of a batch of images: batched tensor operations, each image its own numbers.
+
+Crop, flip and change of size are one resampling pass. Because crop boxes are parallel to the axes,
+that pass is separable: two small matrices per image, applied with batched matrix products. This
+costs half of ``affine_grid`` + ``grid_sample``, and it is antialiased, so a 64x64 crop that
+becomes a 32x32 view does not alias. Only rotation and shear need ``grid_sample``; a preset with
+them does crop, flip and affine map in that one pass instead.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from scale._errors import InputError
+from scale._registry import Registry
+
+GREY_WEIGHTS = (0.2989, 0.587, 0.114)
+CROP_TRIES = 10
+CHUNK = 128  # images worked on together: few enough that a step's temporaries stay in the cache
+
+
+def _check_images(images: Tensor) -> None:
+    if not isinstance(images, Tensor):
+        raise InputError(f"images are a torch tensor, not a {type(images).__name__}")
+    if images.ndim != 4 or 0 in images.shape[1:]:
+        raise InputError(f"images have shape (N, C, H, W), not {tuple(images.shape)}")
+    if images.dtype != torch.uint8 and not images.is_floating_point():
+        raise InputError(f"images are uint8 or floating point, not {images.dtype}")
+
+
+def _check_size(size: int | None) -> None:
+    if size is not None and size < 1:
+        raise InputError(f"size is {size}; it is the side of the views, at least 1, or None")
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """A law of random views; calling it draws one view of each image.
+
+    Every default is neutral: ``Augmentation()`` only converts to floats. Sampling laws are those of
+    torchvision's RandomResizedCrop, RandomHorizontalFlip, RandomAffine, ColorJitter and
+    RandomGrayscale, except that jitter always goes brightness, contrast, saturation, hue.
+
+    Parameters
+    ----------
+    crop_scale
+        Range of the crop's area as a fraction of the image's; (1, 1) keeps the whole image.
+    crop_ratio
+        Range of the crop's width / height, uniform in its logarithm.
+    interpolation
+        Kernel of the crop; with an affine map it is that of ``grid_sample``.
+    flip
+        Probability of a horizontal flip.
+    rotation, shear
+        Largest angle in degrees, either way.
+    translate
+        Largest shift as a fraction of the side, either way and in both directions.
+    zoom
+        Range of the affine map's magnification; what comes in from outside the image is black.
+    jitter
+        Probability that an image's colours are jittered at all.
+    brightness, contrast, saturation
+        Factors are uniform in [max(0, 1 - value), 1 + value].
+    hue
+        Shift is uniform in [-hue, hue], in turns of the colour circle.
+    grey
+        Probability of becoming grey.
+    size
+        Side of the square views; None keeps the images' height and width.
+
+    Examples
+    --------
+    >>> images = torch.zeros(4, 3, 64, 64, dtype=torch.uint8)
+    >>> views = AUGMENTATIONS["tinyimagenet"](images, torch.Generator().manual_seed(0))
+    >>> views.shape, views.dtype
+    (torch.Size([4, 3, 32, 32]), torch.float32)
+    """
+
+    crop_scale: tuple[float, float] = (1.0, 1.0)
+    crop_ratio: tuple[float, float] = (3 / 4, 4 / 3)
+    interpolation: Literal["bilinear", "bicubic"] = "bilinear"
+    flip: float = 0.0
+    rotation: float = 0.0
+    translate: float = 0.0
+    zoom: tuple[float, float] = (1.0, 1.0)
+    shear: float = 0.0
+    jitter: float = 0.0
+    brightness: float = 0.0
+    contrast: float = 0.0
+    saturation: float = 0.0
+    hue: float = 0.0
+    grey: float = 0.0
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("flip", "jitter", "grey"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} is a probability: {getattr(self, name)} is not in [0, 1]")
+        for name in ("crop_scale", "crop_ratio", "zoom"):
+            low, high = getattr(self, name)
+            if not 0 < low <= high:
+                raise InputError(f"{name} is a range 0 < low <= high: ({low}, {high}) is not one")
+        if self.crop_scale[1] > 1:
+            raise InputError(f"crop_scale {self.crop_scale} exceeds 1, the area of the image")
+        if not 0 <= self.hue <= 0.5:
+            raise InputError(f"hue {self.hue} is not in [0, 0.5], half a turn of the colour circle")
+        for name in ("brightness", "contrast", "saturation", "rotation", "translate", "shear"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name} is {getattr(self, name)}; it cannot be negative")
+        if self.interpolation not in ("bilinear", "bicubic"):
+            raise InputError(f"interpolation {self.interpolation!r} is not bilinear or bicubic")
+        _check_size(self.size)
+
+    def __call__(self, images: Tensor, generator: torch.Generator) -> Tensor:
+        """Draw one view of each image.
+
+        Parameters
+        ----------
+        images
+            uint8, (N, C, H, W); not modified.
+        generator
+            Source of all randomness, owned by the caller; it may live on another device.
+
+        Returns
+        -------
+        Tensor
+            float32 in [0, 1], (N, C, h, w), in channels-last layout.
+        """
+        _check_images(images)
+        if images.dtype != torch.uint8:
+            raise InputError(f"views are drawn of uint8 images in [0, 255], not of {images.dtype}")
+        box = self._draw_boxes(images, generator)  # (N, 4)
+        flip = _uniform(generator, images, 0, 1) < self.flip  # (N,)
+        affine = self.rotation or self.translate or self.shear or self.zoom != (1.0, 1.0)
+        if affine and len(images):  # grid_sample refuses empty batches
+            views = self._warp(images, box, flip, generator)
+        else:
+            views = _resample(images, box, flip, self.size, self.interpolation)
+        self._jitter_(views, generator)
+        return views.contiguous(memory_format=torch.channels_last)
+
+    def _draw_boxes(self, images: Tensor, generator: torch.Generator) -> Tensor:
+        """Draw (left, top, width, height) of each image's crop, in whole pixels."""
+        n, _, height, width = images.shape
+        if self.crop_scale == (1.0, 1.0):
+            return torch.tensor([0.0, 0.0, width, height], device=images.device).expand(n, 4)
+        area = height * width * _uniform(generator, images, *self.crop_scale, CROP_TRIES)
+        low, high = (math.log(ratio) for ratio in self.crop_ratio)
+        ratio = _uniform(generator, images, low, high, CROP_TRIES).exp()  # (N, tries)
+        w = (area * ratio).sqrt().round().clamp(min=1)
+        h = (area / ratio).sqrt().round().clamp(min=1)
+        fits = (w <= width) & (h <= height)
+        first = fits.to(torch.uint8).argmax(1, keepdim=True)  # (N, 1), the first try that fits
+        # When no try fits: the largest centred box whose ratio is allowed.
+        centred_w = min(width, round(height * self.crop_ratio[1]))
+        centred_h = min(height, round(width / self.crop_ratio[0]))
+        fitted = fits.any(1)
+        w = torch.where(fitted, w.gather(1, first)[:, 0], centred_w)  # (N,)
+        h = torch.where(fitted, h.gather(1, first)[:, 0], centred_h)
+        left = (_uniform(generator, images, 0, 1) * (width - w + 1)).floor()
+        top = (_uniform(generator, images, 0, 1) * (height - h + 1)).floor()
+        left = torch.where(fitted, left, (width - centred_w) // 2)
+        top = torch.where(fitted, top, (height - centred_h) // 2)
+        # A uniform number just under 1 can round up to 1 in the product.
+        return torch.stack([left.minimum(width - w), top.minimum(height - h), w, h], 1)
+
+    def _warp(
+        self, images: Tensor, box: Tensor, flip: Tensor, generator: torch.Generator
+    ) -> Tensor:
+        """Crop, flip and map affinely with one `grid_sample`, at the resolution of the views."""
+        n, _, height, width = images.shape
+        extent = box.new_tensor([width, height])
+        centre = (2 * box[:, :2] + box[:, 2:]) / extent - 1  # (N, 2), in [-1, 1] coordinates
+        half = box[:, 2:] / extent
+        half = half * torch.stack([1 - 2 * flip.float(), torch.ones_like(half[:, 0])], 1)
+        crop = torch.cat([torch.diag_embed(half), centre[:, :, None]], 2)  # (N, 2, 3)
+        # From view to image coordinates: undo the shift, the rotation, the shear and the zoom.
+        angle = torch.deg2rad(_uniform(generator, images, -self.rotation, self.rotation))
+        slant = torch.deg2rad(_uniform(generator, images, -self.shear, self.shear)).tan()
+        shift = 2 * _uniform(generator, images, -self.translate, self.translate, 2)  # (N, 2)
+        zoom = _uniform(generator, images, *self.zoom)
+        cos, sin = angle.cos(), angle.sin()
+        rows = [cos - slant * sin, sin + slant * cos, -sin, cos]
+        inverse = torch.stack(rows, 1).view(n, 2, 2) / zoom[:, None, None]
+        # Rotation is in pixels, coordinates are in halves of each side.
+        inverse = inverse * (extent[None, :] / extent[:, None])
+        crop[:, :, 2] -= shift
+        small = resize(images, self.size)  # (N, C, h, w)
+        grid = F.affine_grid(inverse @ crop, list(small.shape), align_corners=False)
+        views = F.grid_sample(small, grid, self.interpolation, "zeros", align_corners=False)
+        return views.clamp_(0, 1)
+
+    def _jitter_(self, views: Tensor, generator: torch.Generator) -> None:
+        """Change colours in place, first the jitter of those that drew it, then the grey."""
+        coloured = views.shape[1] == 3
+        jittered = _uniform(generator, views, 0, 1) < self.jitter  # (N,)
+        greyed = _uniform(generator, views, 0, 1) < self.grey
+        spread = views.new_tensor([self.brightness, self.contrast, self.saturation])
+        # (N, 3): factors of brightness, contrast, saturation
+        low = (1 - spread).clamp(min=0)
+        factors = low + (1 + spread - low) * _uniform(generator, views, 0, 1, 3)
+        shift = _uniform(generator, views, -self.hue, self.hue)
+        chosen = jittered.nonzero()[:, 0]
+        for start in range(0, len(chosen), CHUNK):
+            index = chosen[start : start + CHUNK]
+            chunk = views[index]  # (n, C, h, w)
+            b, c, s = factors[index, :, None, None, None].unbind(1)  # (n, 1, 1, 1) each
+            if self.brightness:
+                adjust_brightness_(chunk, b)
+            if self.contrast:
+                adjust_contrast_(chunk, c)
+            if self.saturation and coloured:
+                adjust_saturation_(chunk, s)
+            if self.hue and coloured:
+                shift_hue_(chunk, shift[index, None, None])
+            views[index] = chunk
+        if self.grey and coloured:
+            index = greyed.nonzero()[:, 0]
+            views[index] = to_grey(views[index]).expand(-1, 3, -1, -1)
+
+
+AUGMENTATIONS: Registry[Augmentation] = Registry("augmentation")
+
+_CIFAR = Augmentation(
+    crop_scale=(0.2, 1.0),
+    flip=0.5,
+    jitter=0.8,
+    brightness=0.4,
+    contrast=0.4,
+    saturation=0.4,
+    hue=0.1,
+    grey=0.2,
+)
+_MNIST = Augmentation(
+    rotation=15, translate=0.1, zoom=(0.8, 1.2), shear=10, jitter=0.8, brightness=0.4, contrast=0.4
+)
+AUGMENTATIONS.register("cifar")(_CIFAR)
+AUGMENTATIONS.register("tinyimagenet")(
+    replace(_CIFAR, crop_scale=(0.08, 1.0), interpolation="bicubic", size=32)
+)
+AUGMENTATIONS.register("mnist")(_MNIST)
+# Digits at any place and of any size in the image want stronger shifts and zooms.
+AUGMENTATIONS.register("digits")(replace(_MNIST, translate=0.25, zoom=(0.6, 1.4)))
+AUGMENTATIONS.register("none")(Augmentation())
+
+
+def two_views(images: Tensor, augmentation: Augmentation, generator: torch.Generator) -> Tensor:
+    """Draw two views of each image: the first of all, then the second of all.
+
+    Parameters
+    ----------
+    images
+        uint8, (N, C, H, W).
+    augmentation
+        The law of the views.
+    generator
+        Source of all randomness, owned by the caller.
+
+    Returns
+    -------
+    Tensor
+        float32, (2N, C, h, w); the twin of view i is view (i + N) mod 2N.
+
+    Examples
+    --------
+    >>> images = torch.arange(3, dtype=torch.uint8).view(3, 1, 1, 1)
+    >>> views = two_views(images, AUGMENTATIONS["none"], torch.Generator())
+    >>> (views * 255).flatten().tolist()
+    [0.0, 1.0, 2.0, 0.0, 1.0, 2.0]
+    """
+    _check_images(images)
+    return augmentation(images.repeat(2, 1, 1, 1), generator)
+
+
+def resize(images: Tensor, size: int | None) -> Tensor:
+    """Bring images to a square of side `size` without randomness, antialiased, as evaluation needs.
+
+    Parameters
+    ----------
+    images
+        (N, C, H, W), uint8 in [0, 255] or floating point in [0, 1]; not modified.
+    size
+        Side of the result; None keeps height and width.
+
+    Returns
+    -------
+    Tensor
+        float32 in [0, 1]; the same pixels when the images have that size already.
+    """
+    _check_images(images)
+    _check_size(size)
+    pixels = images.float() / 255 if images.dtype == torch.uint8 else images.float()
+    if size is None or images.shape[2:] == (size, size):
+        return pixels
+    return F.interpolate(pixels, (size, size), mode="bilinear", antialias=True)
+
+
+def adjust_brightness_(images: Tensor, factor: Tensor) -> Tensor:
+    """Multiply by `factor` (broadcast over the images) in place; 0 is black."""
+    return images.mul_(factor).clamp_(0, 1)
+
+
+def adjust_contrast_(images: Tensor, factor: Tensor) -> Tensor:
+    """Scale distances from each image's mean grey in place; 0 is that grey everywhere."""
+    mean = to_grey(images).mean((1, 2, 3), keepdim=True)  # (N, 1, 1, 1)
+    return images.mul_(factor).add_((1 - factor) * mean).clamp_(0, 1)
+
+
+def adjust_saturation_(images: Tensor, factor: Tensor) -> Tensor:
+    """Scale distances from each pixel's own grey in place; 0 is a grey image."""
+    grey = to_grey(images).mul_(1 - factor)  # (N, 1, H, W)
+    return images.mul_(factor).add_(grey).clamp_(0, 1)
+
+
+def shift_hue_(images: Tensor, shift: Tensor) -> Tensor:
+    """Turn the hue of RGB images in place by `shift` turns; value and saturation stay.
+
+    Equal to the way through HSV and back, where each channel ends as ``min + (max - min) * ramp``
+    and the ramp depends on the hue alone: ``clamp(6 |frac(hue + offset) - 1/2| - 1, 0, 1)``. So
+    saturation is never computed.
+
+    Parameters
+    ----------
+    images
+        (N, 3, H, W) in [0, 1].
+    shift
+        Broadcastable to (N, H, W).
+    """
+    red, green, blue = images.unbind(1)  # (N, H, W) each
+    highest = torch.maximum(torch.maximum(red, green), blue)
+    lowest = torch.minimum(torch.minimum(red, green), blue)
+    spread = highest - lowest
+    # Grey pixels have spread 0 and every hue is right for them; only 0 / 0 must be avoided.
+    sixth = (spread * 6).clamp_(min=torch.finfo(images.dtype).tiny).reciprocal_()
+    # Masks of 0.0 and 1.0 with lerp: torch.where on masks without pattern takes ten times as long.
+    is_red, is_green = highest.clone().eq_(red), highest.clone().eq_(green)
+    hue = torch.lerp(
+        (red - green).mul_(sixth).add_(4 / 6),  # where blue is the highest
+        (blue - red).mul_(sixth).add_(2 / 6),
+        is_green,
+    )
+    hue.lerp_((green - blue).mul_(sixth), is_red).add_(shift)  # in turns, > -1
+    for channel, offset in zip((red, green, blue), (0, 4 / 6, 2 / 6), strict=True):
+        ramp = (hue + (offset + 1)).frac_().sub_(0.5).abs_().mul_(6).sub_(1).clamp_(0, 1)
+        torch.addcmul(lowest, ramp, spread, out=channel)
+    return images
+
+
+def to_grey(images: Tensor) -> Tensor:
+    """Return the luma of RGB images, (N, 1, H, W); images of another depth give their mean."""
+    if images.shape[1] != 3:
+        return images.mean(1, keepdim=True)
+    red, green, blue = GREY_WEIGHTS
+    grey = images[:, :1] * red
+    return grey.add_(images[:, 1:2], alpha=green).add_(images[:, 2:], alpha=blue)
+
+
+def _resample(
+    images: Tensor,
+    box: Tensor,
+    flip: Tensor,
+    size: int | None,
+    kernel: Literal["bilinear", "bicubic"],
+) -> Tensor:
+    """Cut each image's box out, flip it if told, and bring it to the size of the views."""
+    n, channels, height, width = images.shape
+    h, w = (height, width) if size is None else (size, size)
+    views = torch.empty(n, channels, h, w, device=images.device)
+    for start in range(0, n, CHUNK):
+        chunk = slice(start, start + CHUNK)
+        left, top, box_width, box_height = box[chunk].unbind(1)
+        x, y = _centres(left, box_width, w), _centres(top, box_height, h)  # (n, w), (n, h)
+        x = torch.where(flip[chunk, None], x.flip(1), x)
+        columns = _weights(x, left, box_width, width, kernel)  # (n, w, W)
+        rows = _weights(y, top, box_height, height, kernel).div_(255)  # (n, h, H)
+        pixels = images[chunk].float().reshape(-1, channels * height, width)
+        narrow = torch.bmm(pixels, columns.mT).view(-1, channels, height, w)
+        for channel in range(channels):
+            views[chunk, channel] = torch.bmm(rows, narrow[:, channel])
+    return views.clamp_(0, 1)
+
+
+def _centres(start: Tensor, extent: Tensor, outputs: int) -> Tensor:
+    """Where the centres of `outputs` equal parts of [start, start + extent) lie: (N, outputs)."""
+    places = (torch.arange(outputs, device=start.device) + 0.5) / outputs
+    return start[:, None] + extent[:, None] * places
+
+
+def _weights(centres: Tensor, start: Tensor, extent: Tensor, inputs: int, kernel: str) -> Tensor:
+    """Weights of `inputs` pixels in those at `centres` of [start, start + extent).
+
+    As in Pillow and torch's antialiased interpolation: the kernel widens with the reduction, and
+    weights are normalised over the pixels of the box.
+    """
+    width = (extent / centres.shape[1]).clamp(min=1)[:, None, None]  # (N, 1, 1)
+    pixels = torch.arange(inputs, device=start.device) + 0.5
+    t = (pixels - centres[:, :, None]).abs_().div_(width).neg_().add_(1)  # (N, out, in), 1 - |x|
+    if kernel == "bilinear":
+        weights = t.clamp_(min=0)
+    else:  # Keys' cubic with a = -1/2, as a sum that is right on all three of its pieces
+        far = (t + 1).clamp_(min=0).square_().mul_(t)
+        weights = t.clamp(min=0).square_().mul_(1 - 2 * t).add_(far, alpha=0.5)
+    inside = (pixels >= start[:, None]) & (pixels < (start + extent)[:, None])  # (N, in)
+    weights.mul_(inside.to(weights.dtype)[:, None, :])
+    return weights.div_(weights.sum(2, keepdim=True))
+
+
+def _uniform(
+    generator: torch.Generator, like: Tensor, low: float, high: float, count: int | None = None
+) -> Tensor:
+    """Draw uniform numbers for each image of `like`: (N,), or (N, count)."""
+    shape = (len(like),) if count is None else (len(like), count)
+    numbers = torch.rand(shape, generator=generator, device=generator.device)
+    return numbers.to(like.device) * (high - low) + low

@@ -1,0 +1,79 @@
+"""What every source of images is turned into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scale._errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSet:
+    """Images of one size, with their labels when there are any.
+
+    Parameters
+    ----------
+    images
+        uint8, N x C x H x W, C-contiguous, C = 1 or 3; may be a read-only view of a file.
+    labels
+        int64, one in 0 .. T-1 per image, or None.
+    class_names
+        The T names; empty when `labels` is None.
+    name, source
+        What it is called and where it came from, for the run's record.
+    skipped
+        Files that could not be read, when the caller asked to go on without them.
+
+    Examples
+    --------
+    >>> blank = ImageSet(np.zeros((5, 1, 8, 8), np.uint8), None, (), "blank", "made here")
+    >>> len(blank), blank.num_classes, len(blank.subset([0, 2]))
+    (5, 0, 2)
+    """
+
+    images: npt.NDArray[np.uint8]
+    labels: npt.NDArray[np.int64] | None
+    class_names: tuple[str, ...]
+    name: str
+    source: str
+    skipped: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        images, labels = self.images, self.labels
+        if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] not in (1, 3):
+            raise InputError(
+                f"the images of {self.name} must be uint8, N x C x H x W with C = 1 or 3; "
+                f"they are {images.dtype} of shape {images.shape}"
+            )
+        if 0 in images.shape:
+            raise InputError(f"{self.name} has no images (shape {images.shape}); give at least one")
+        if labels is None:
+            return
+        if labels.dtype != np.int64 or labels.shape != (len(images),):
+            raise InputError(
+                f"the labels of {self.name} must be int64, one per image ({len(images)}); "
+                f"they are {labels.dtype} of shape {labels.shape}"
+            )
+        if labels.min() < 0 or labels.max() >= len(self.class_names):
+            raise InputError(
+                f"the labels of {self.name} go from {labels.min()} to {labels.max()}, but there "
+                f"are {len(self.class_names)} class names; they must be 0 .. T-1"
+            )
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    @property
+    def num_classes(self) -> int:
+        """T, the number of class names; 0 without labels."""
+        return len(self.class_names)
+
+    def subset(self, indices: Any) -> ImageSet:
+        """Return the images at `indices` (integers, a slice or a mask), in that order, copied."""
+        rows = np.arange(len(self))[indices]
+        labels = None if self.labels is None else self.labels[rows]
+        return replace(self, images=np.ascontiguousarray(self.images[rows]), labels=labels)

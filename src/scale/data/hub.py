@@ -1,0 +1,85 @@
+"""Datasets of the Hugging Face hub: which are known by name, and where they are looked for."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scale._errors import InputError
+from scale.data._imageset import ImageSet
+from scale.data.cache import cache_folder
+from scale.data.parquet import find_splits, load_parquet_folder
+from scale.data.registry import DATASETS, LoadOptions
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+
+
+@dataclass(frozen=True)
+class HubDataset:
+    """A dataset that lies in parquet files under its hub id.
+
+    Parameters
+    ----------
+    name, hub_id
+        What we call it and what the hub does.
+    label
+        The label column when the caller names none; None leaves the choice to the file.
+    first_classes
+        Keep only that many classes; None keeps all.
+    """
+
+    name: str
+    hub_id: str
+    label: str | None = None
+    first_classes: int | None = None
+
+    def __call__(self, split: str, options: LoadOptions) -> ImageSet:
+        folder = find_hub_folder(self.hub_id)
+        if folder is None:
+            raise not_here(self.name, self.hub_id)
+        options = replace(options, label=options.label or self.label)
+        return load_parquet_folder(folder, split, options, self.name, self.first_classes)
+
+
+for _known in (
+    HubDataset("cifar10", "uoft-cs/cifar10"),
+    HubDataset("cifar100", "uoft-cs/cifar100", label="coarse_label"),
+    HubDataset("mnist", "ylecun/mnist"),
+    HubDataset("tinyimagenet10", "zh-plus/tiny-imagenet", label="label", first_classes=10),
+):
+    DATASETS.register(_known.name)(_known)
+
+
+def is_hub_id(text: str) -> bool:
+    """Say whether `text` reads like ``owner/name``.
+
+    Examples
+    --------
+    >>> is_hub_id("uoft-cs/cifar10"), is_hub_id("../cifar10"), is_hub_id("cifar10")
+    (True, False, False)
+    """
+    return _HUB_ID.fullmatch(text) is not None and ".." not in text
+
+
+def download_folder(hub_id: str) -> Path:
+    """Return where downloaded files of `hub_id` are kept."""
+    return cache_folder() / "hub" / hub_id
+
+
+def find_hub_folder(hub_id: str) -> Path | None:
+    """Return the first place that has parquet files of `hub_id`, or None."""
+    return next((place for place in _places(hub_id) if find_splits(place)), None)
+
+
+def not_here(name: str, hub_id: str) -> InputError:
+    """Return the error for a dataset that is in none of the places."""
+    places = " nor in ".join(str(place) for place in _places(hub_id))
+    unset = "" if os.environ.get("SCALE_DATA") else " (and SCALE_DATA is not set)"
+    return InputError(f"{name} is not in {places}{unset}; get it with `scale data get {name}`")
+
+
+def _places(hub_id: str) -> list[Path]:
+    own = os.environ.get("SCALE_DATA")
+    return [*([Path(own) / hub_id] if own else []), download_folder(hub_id)]

@@ -1,0 +1,129 @@
+"""From whatever the user points at to an `ImageSet`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scale._errors import InputError
+from scale.data._imageset import ImageSet
+from scale.data.arrays import as_images, load_npy, load_npz
+from scale.data.folder import load_folder
+from scale.data.hub import HubDataset, is_hub_id
+from scale.data.parquet import find_splits, load_parquet, load_parquet_folder
+from scale.data.pixels import resize_all
+from scale.data.registry import DATASETS, LoadOptions, OnBad, Progress
+from scale.data.splits import SPLITS, match_split
+from scale.data.torch_dataset import load_torch_dataset
+
+
+def load_dataset(
+    dataset: Any,
+    split: str = "train",
+    *,
+    label: str | None = None,
+    image_size: int | None = None,
+    on_bad: OnBad = "stop",
+    progress: Progress | None = None,
+) -> ImageSet:
+    """Load images from wherever they are.
+
+    Parameters
+    ----------
+    dataset
+        A registered name; a hub id ``owner/name``; the path of a folder of images, a folder of
+        parquet files in the hub's layout, or a .parquet, .npy or .npz file; an array; or any
+        object in the shape of a torch Dataset. A name wins over a folder called the same: write
+        ``./digits`` for the folder.
+    split
+        ``train``, or the held-out one: test, val, valid and validation stand for each other when
+        only one of them exists. Sources that are not split, objects among them, are all train;
+        asking them for another raises `NoSplitError`.
+    label
+        Which label to use, where there are several: a column of a parquet file, an array of a
+        .npz file.
+    image_size
+        Bring all images to this many pixels a side (short side scaled, centre kept). Without it
+        all images must be of one size.
+    on_bad
+        ``"stop"`` at a file that is no readable image, or ``"skip"`` it and note it in `skipped`.
+    progress
+        Called with (done, total) while images are decoded.
+
+    Examples
+    --------
+    >>> digits = load_dataset("digits", "test")
+    >>> digits.images.shape, digits.num_classes
+    ((898, 1, 28, 28), 10)
+    """
+    _check_options(split, image_size, on_bad)
+    options = LoadOptions(label, image_size, on_bad, progress)
+    found = _load(dataset, split, options)
+    if image_size is None:
+        return found
+    return replace(found, images=resize_all(found.images, image_size))
+
+
+def _check_options(split: str, image_size: int | None, on_bad: str) -> None:
+    if on_bad not in ("stop", "skip"):
+        raise InputError(f"on_bad is {on_bad!r}; it must be 'stop' or 'skip'")
+    if image_size is not None and (not isinstance(image_size, int) or image_size < 1):
+        raise InputError(f"image_size is {image_size!r}; it must be a positive whole number")
+    if not isinstance(split, str) or not split:
+        raise InputError(f"split is {split!r}; it must be a name such as {', '.join(SPLITS)}")
+
+
+def _load(dataset: Any, split: str, options: LoadOptions) -> ImageSet:
+    if isinstance(dataset, str):
+        return _load_named(dataset, split, options)
+    if isinstance(dataset, os.PathLike):
+        return _load_path(Path(dataset), split, options)
+    # The same object as train and as test would be a leak, not a convenience.
+    match_split(split, ["train"], f"an object of type {type(dataset).__name__}")
+    if isinstance(dataset, np.ndarray):
+        if options.label is not None:
+            raise InputError("an array of images has no labels; leave label out")
+        return ImageSet(as_images(dataset), None, (), "array", "an array in memory")
+    if hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__"):
+        return load_torch_dataset(dataset, options)
+    raise InputError(
+        f"a {type(dataset).__name__} is no dataset; give a name, a path, an array or an object "
+        f"with len() and items"
+    )
+
+
+def _load_named(text: str, split: str, options: LoadOptions) -> ImageSet:
+    if text in DATASETS:
+        return DATASETS[text](split, options)
+    path = Path(text).expanduser()
+    if text and path.exists():
+        return _load_path(path, split, options)
+    if is_hub_id(text):
+        return HubDataset(text, text)(split, options)
+    if "/" in text or os.sep in text or path.suffix:
+        return _load_path(path, split, options)
+    return DATASETS[text](split, options)  # Raises, and says which names are known.
+
+
+def _load_path(path: Path, split: str, options: LoadOptions) -> ImageSet:
+    if path.is_dir():
+        if find_splits(path):
+            return load_parquet_folder(path, split, options)
+        return load_folder(path, split, options)
+    if not path.exists():
+        raise InputError(f"there is no file or folder {path}; check the path")
+    match path.suffix.lower():
+        case ".parquet":
+            match_split(split, ["train", path.name.split("-")[0]], str(path))
+            return load_parquet([path], options, path.stem)
+        case ".npy":
+            return load_npy(path, split, options)
+        case ".npz":
+            return load_npz(path, split, options)
+    raise InputError(
+        f"{path} is no dataset; give a folder of images, or a .parquet, .npy or .npz file"
+    )

@@ -1,0 +1,159 @@
+"""Parquet files in the layout of the Hugging Face hub's image datasets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scale._errors import InputError
+from scale.data._imageset import ImageSet
+from scale.data.arrays import as_labels
+from scale.data.columns import Columns, opened
+from scale.data.decode import Encoded, Item
+from scale.data.decoded import decoded
+from scale.data.folder import fingerprint
+from scale.data.registry import LoadOptions
+from scale.data.splits import match_split
+
+_SHARD = re.compile(r"(?P<split>[A-Za-z_]+)-(?P<number>\d+)-of-(?P<total>\d+)")
+
+
+def find_splits(folder: Path) -> dict[str, list[Path]]:
+    """Return the files of each split: those called `<split>-*.parquet` anywhere below."""
+    splits: dict[str, list[Path]] = {}
+    for file in sorted(folder.rglob("*.parquet")):
+        if file.is_file() and not file.name.startswith("."):
+            splits.setdefault(file.name.split("-")[0].removesuffix(".parquet"), []).append(file)
+    return splits
+
+
+def load_parquet_folder(
+    folder: Path, split: str, options: LoadOptions, name: str = "", first_classes: int | None = None
+) -> ImageSet:
+    """Load one split of a folder; `first_classes` keeps only labels below it."""
+    splits = find_splits(folder)
+    files = splits[match_split(split, splits, str(folder))]
+    _check_shards(files)
+    everything = [file for group in splits.values() for file in group]
+    name = name or folder.resolve().name
+    return load_parquet(files, options, name, first_classes, everything)
+
+
+def load_parquet(
+    files: list[Path],
+    options: LoadOptions,
+    name: str,
+    first_classes: int | None = None,
+    everything: list[Path] | None = None,
+) -> ImageSet:
+    """Load the rows of `files`, one after the other.
+
+    `everything` is the files of all splits: where labels are words, classes are numbered over all.
+    """
+    column = Columns.of(files[0], options.label)
+    labels, class_names = _read_labels(files, column, everything or files)
+    rows = _count_rows(files)
+    keep = np.ones(rows, dtype=bool)
+    if first_classes is not None and labels is not None:
+        keep = labels < first_classes
+        class_names = class_names[:first_classes]
+    if not keep.any():
+        raise InputError(f"{files[0]} has no rows to load")
+    root = files[0].parent
+    encoded = Encoded(
+        name=name,
+        source=str(files[0] if len(files) == 1 else root),
+        total=int(keep.sum()),
+        items=lambda: _items(files, column.image, keep),
+        labels=None if labels is None else labels[keep],
+        class_names=class_names,
+        identity=("parquet", [str(f.resolve()) for f in files], column.image, first_classes),
+        fingerprint=fingerprint(files, root),
+    )
+    return decoded(encoded, options)
+
+
+def count_rows(files: list[Path], label: str | None, first_classes: int | None) -> int:
+    """Count what `load_parquet` would load, without decoding an image."""
+    if first_classes is None:
+        return _count_rows(files)
+    labels, _ = _read_labels(files, Columns.of(files[0], label), files)
+    return 0 if labels is None else int((labels < first_classes).sum())
+
+
+def _read_labels(
+    files: list[Path], column: Columns, everything: list[Path]
+) -> tuple[npt.NDArray[np.int64] | None, tuple[str, ...]]:
+    if column.label is None:
+        return None, ()
+    labels = _read_column(files, column.label)
+    if labels.dtype.kind == "i" and labels.size and (labels == -1).all():
+        return None, ()  # The hub's way to say that a test split is unlabelled.
+    if labels.dtype.kind == "U":
+        words = np.unique(_read_column(everything, column.label))
+        return np.searchsorted(words, labels).astype(np.int64), tuple(str(one) for one in words)
+    return as_labels(labels, str(files[0]), column.class_names)
+
+
+def _read_column(files: list[Path], column: str) -> npt.NDArray[Any]:
+    parts = []
+    for file in files:
+        with opened(file) as parquet:
+            values = parquet.read(columns=[column]).column(0)
+        if values.null_count:
+            raise InputError(f"the label {column!r} of {file} is missing in some rows")
+        parts.append(np.asarray(values.to_pylist()))
+    return np.concatenate(parts)
+
+
+def _items(files: list[Path], image: str, keep: npt.NDArray[np.bool_]) -> Iterator[Item]:
+    start = 0
+    for file in files:
+        with opened(file) as parquet:
+            row = 0
+            for group in range(parquet.num_row_groups):
+                rows = parquet.metadata.row_group(group).num_rows
+                kept = keep[start + row : start + row + rows]
+                if kept.any():
+                    for at, content in _group_bytes(parquet, group, image):
+                        if kept[at]:
+                            yield f"row {row + at} of {file}", content
+                row += rows
+        start += row
+
+
+def _group_bytes(parquet: Any, group: int, image: str) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    for batch in parquet.iter_batches(256, row_groups=[group], columns=[image]):
+        values = batch.column(0)
+        for one in values.field("bytes") if "." in image else values:
+            yield at, one.as_py() or b""
+            at += 1
+
+
+def _count_rows(files: list[Path]) -> int:
+    total = 0
+    for file in files:
+        with opened(file) as parquet:
+            total += parquet.metadata.num_rows
+    return total
+
+
+def _check_shards(files: list[Path]) -> None:
+    """Refuse half a split, and two datasets that lie side by side."""
+    folders = sorted({file.parent for file in files})
+    if len(folders) > 1:
+        raise InputError(
+            f"{folders[0]} and {folders[1]} both hold this split; point at one of them"
+        )
+    shards = [match for file in files if (match := _SHARD.match(file.name))]
+    if shards and len(shards) != int(shards[0]["total"]):
+        raise InputError(
+            f"{files[0].parent} has {len(shards)} of the {int(shards[0]['total'])} files of split "
+            f"{shards[0]['split']}; get the others (`scale data get` goes on where it stopped)"
+        )

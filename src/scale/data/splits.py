@@ -1,0 +1,27 @@
+"""Which of the splits that exist is meant by the name that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from scale._errors import NoSplitError
+
+HELD_OUT = ("test", "val", "valid", "validation")
+SPLITS = ("train", *HELD_OUT)
+
+
+def match_split(asked: str, available: Collection[str], where: str) -> str:
+    """Return `asked`, or the one that stands for it: datasets call their held-out images
+    test, val, valid or validation.
+
+    Examples
+    --------
+    >>> match_split("test", ["train", "valid"], "here")
+    'valid'
+    """
+    same = (asked, *HELD_OUT) if asked in HELD_OUT else (asked,)
+    for name in same:
+        if name in available:
+            return name
+    found = ", ".join(sorted(available)) or "none"
+    raise NoSplitError(f"{where} has no split called {asked!r}; it has: {found}")

@@ -1,0 +1,51 @@
+"""kNN, clustering, probes, forgetting: features and labels in, numbers out."""
+
+from scale.evaluate.clustering import (
+    ari,
+    clustering_accuracy,
+    kmeans,
+    nmi,
+    sne_affinity,
+    spectral_clustering,
+)
+from scale.evaluate.evaluator import Evaluator
+from scale.evaluate.floors import floor_transforms
+from scale.evaluate.forgetting import average, drop, forgetting
+from scale.evaluate.knn import knn_accuracy, knn_predict, per_class_accuracy
+from scale.evaluate.probe import linear_probe
+from scale.evaluate.protocol import (
+    PROTOCOLS,
+    EvaluationSets,
+    Protocol,
+    draw_evaluation_sets,
+    hold_out,
+    protocol_for,
+)
+from scale.evaluate.rank import collapsed, effective_rank, mean_cosine
+
+__all__ = [
+    "PROTOCOLS",
+    "EvaluationSets",
+    "Evaluator",
+    "Protocol",
+    "ari",
+    "average",
+    "clustering_accuracy",
+    "collapsed",
+    "draw_evaluation_sets",
+    "drop",
+    "effective_rank",
+    "floor_transforms",
+    "forgetting",
+    "hold_out",
+    "kmeans",
+    "knn_accuracy",
+    "knn_predict",
+    "linear_probe",
+    "mean_cosine",
+    "nmi",
+    "per_class_accuracy",
+    "protocol_for",
+    "sne_affinity",
+    "spectral_clustering",
+]

@@ -1,0 +1,46 @@
+"""What every evaluation asks of its features and labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scale._errors import InputError
+
+Array = NDArray[Any]
+
+
+def check_features(features: ArrayLike, name: str = "features") -> NDArray[np.float32]:
+    """Return `features` as a finite float32 matrix with at least one row."""
+    matrix = np.asarray(features, dtype=np.float32)  # (N, D)
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise InputError(
+            f"{name} have shape {matrix.shape}; expected (N, D) with N and D at least 1, "
+            "one row per image"
+        )
+    if not np.isfinite(matrix).all():
+        raise InputError(
+            f"{name} hold NaN or infinite values; expected finite numbers: the encoder has "
+            "probably diverged, try a smaller learning rate"
+        )
+    return matrix
+
+
+def check_labels(labels: ArrayLike, count: int, name: str = "labels") -> NDArray[np.int64]:
+    """Return `labels` as int64, one for each of `count` rows."""
+    vector = np.asarray(labels)
+    if vector.shape != (count,) or vector.dtype.kind not in "iu":
+        raise InputError(
+            f"{name} have shape {vector.shape} and type {vector.dtype}; expected {count} "
+            "whole numbers, one for each row of the features"
+        )
+    return vector.astype(np.int64)
+
+
+def normalise(features: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows of length one; rows of zeros stay zeros."""
+    length: NDArray[np.float32] = np.linalg.norm(features, axis=1, keepdims=True)  # (N, 1)
+    length[length == 0] = 1
+    return features / length

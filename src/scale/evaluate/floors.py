@@ -1,0 +1,48 @@
+"""Features that learn nothing: what every learner has to beat."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+
+from scale.augment import resize
+from scale.evaluate.evaluator import Transform
+
+PCA_COMPONENTS = 64
+
+
+def floor_transforms(
+    bank_images: NDArray[np.uint8], image_size: int | None, seed: int = 0
+) -> dict[str, Transform]:
+    """Return the transforms `pixels` and `pca`, to be evaluated like a learner's.
+
+    Parameters
+    ----------
+    bank_images
+        uint8 ``(B, C, H, W)``; the principal components are fitted on them, without labels.
+    image_size
+        Side that images are resized to, as for the learner; None keeps them.
+    seed
+        Seeds the randomised solver of the principal components.
+
+    Examples
+    --------
+    >>> images = np.random.default_rng(0).integers(0, 256, (100, 3, 8, 8), dtype=np.uint8)
+    >>> {name: f(images).shape for name, f in floor_transforms(images, 4).items()}
+    {'pixels': (100, 48), 'pca': (100, 48)}
+    """
+
+    def pixels(images: NDArray[np.uint8]) -> NDArray[np.float32]:
+        square = resize(torch.from_numpy(np.array(images)), image_size)
+        return square.flatten(start_dim=1).numpy()
+
+    bank = pixels(bank_images)  # (B, C * size * size)
+    components = min(PCA_COMPONENTS, *bank.shape)
+    model = PCA(components, svd_solver="randomized", random_state=seed).fit(bank)
+
+    def pca(images: NDArray[np.uint8]) -> NDArray[np.float32]:
+        return model.transform(pixels(images)).astype(np.float32)  # type: ignore[no-any-return]
+
+    return {"pixels": pixels, "pca": pca}

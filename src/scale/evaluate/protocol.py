@@ -1,0 +1,160 @@
+"""Which images are evaluated, and against which labelled bank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scale._errors import InputError
+
+if TYPE_CHECKING:
+    from scale.data import ImageSet
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How much of a dataset is streamed and evaluated."""
+
+    samples_per_class: int | None = None
+    """Images of each class in the stream (the paper's U); None: all there are."""
+    eval_per_class: int = 500
+    """Images of each class of the test split that are evaluated."""
+    bank_size: int = 1000
+    """Labelled images of the train split in the bank, over all classes."""
+    k: int = 50
+    """Neighbours that vote, by Euclidean distance in the bank."""
+    full_k: int = 200
+    """Neighbours that vote when the whole train split is the bank, by cosine."""
+    full_temperature: float = 0.1
+    """Weights those votes with exp(cosine / temperature)."""
+
+
+PROTOCOLS: dict[str, Protocol] = {
+    "cifar10": Protocol(samples_per_class=4096, eval_per_class=500, bank_size=1000),
+    "cifar100": Protocol(samples_per_class=2560, eval_per_class=250, bank_size=5000),
+    "tinyimagenet10": Protocol(samples_per_class=500, eval_per_class=50, bank_size=100),
+    "mnist": Protocol(samples_per_class=4096, eval_per_class=500, bank_size=1000),
+    "digits": Protocol(samples_per_class=None, eval_per_class=40, bank_size=300, k=15),
+}
+
+
+def protocol_for(
+    name: str, train_labels: ArrayLike, test_labels: ArrayLike | None = None
+) -> Protocol:
+    """Return the protocol of dataset `name`, or one that fits the counts of another dataset.
+
+    Without a test split a fifth of the train split is meant to be held out (see `hold_out`).
+
+    Examples
+    --------
+    >>> protocol_for("cifar10", []).bank_size
+    1000
+    >>> protocol = protocol_for("my photos", [0] * 50 + [1] * 50)
+    >>> protocol.eval_per_class, protocol.bank_size, protocol.k
+    (10, 100, 25)
+    """
+    if name in PROTOCOLS:
+        return PROTOCOLS[name]
+    train = np.asarray(train_labels)
+    test = np.asarray(train_labels if test_labels is None else test_labels)
+    T = max(1, len(np.unique(train)))
+    share = len(test) // T // (5 if test_labels is None else 1)
+    bank_size = min(100 * T, 5000, max(len(train), 1))
+    return Protocol(
+        eval_per_class=min(max(share, 1), 500),
+        bank_size=bank_size,
+        # More neighbours than a class has in the bank would always be outvoted by the others.
+        k=min(50, max(1, bank_size // T // 2)),
+    )
+
+
+@dataclass(frozen=True)
+class EvaluationSets:
+    """The images and labels of one seed's evaluations; the same for every method."""
+
+    eval_images: NDArray[np.uint8]
+    eval_labels: NDArray[np.int64]
+    bank_images: NDArray[np.uint8]
+    bank_labels: NDArray[np.int64]
+    train_images: NDArray[np.uint8]
+    train_labels: NDArray[np.int64]
+
+    @property
+    def classes(self) -> NDArray[np.int64]:
+        """The labels that occur in the evaluation set, in order; one entry per class accuracy."""
+        return np.unique(self.eval_labels)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many images there are, to be recorded: classes may have fewer than asked."""
+        return {
+            "classes": len(self.classes),
+            "eval": len(self.eval_labels),
+            "bank": len(self.bank_labels),
+            "train": len(self.train_labels),
+        }
+
+
+def draw_evaluation_sets(
+    train: ImageSet, test: ImageSet, protocol: Protocol, seed: int
+) -> EvaluationSets:
+    """Draw a balanced evaluation set from `test` and a balanced bank from `train`.
+
+    The draw depends on the data, the protocol and the seed alone. A class with fewer images than
+    asked for gives all it has.
+    """
+    train_labels, test_labels = _labels(train, "train"), _labels(test, "test")
+    chosen = _draw(test_labels, protocol.eval_per_class, np.random.default_rng([seed, 0]))
+    T = len(np.unique(train_labels))
+    # A bank that T does not divide gives one more to the first classes.
+    sizes = protocol.bank_size // T + (np.arange(T) < protocol.bank_size % T)
+    banked = _draw(train_labels, sizes, np.random.default_rng([seed, 1]))
+    return EvaluationSets(
+        eval_images=np.array(test.images[chosen]),
+        eval_labels=test_labels[chosen],
+        bank_images=np.array(train.images[banked]),
+        bank_labels=train_labels[banked],
+        train_images=train.images,
+        train_labels=train_labels,
+    )
+
+
+def hold_out(train: ImageSet, per_class: int, seed: int) -> tuple[ImageSet, ImageSet]:
+    """Split `train` into a train and a test part, for data that come without a test split.
+
+    The test part has `per_class` images of each class, but never more than half of a class.
+    """
+    labels = _labels(train, "train")
+    _, counts = np.unique(labels, return_counts=True)
+    held = _draw(labels, np.minimum(per_class, counts // 2), np.random.default_rng([seed, 2]))
+    if len(held) == 0:
+        raise InputError(
+            f"no image can be held out: the largest class has {counts.max()} image(s) and "
+            f"per_class is {per_class}; expected at least 2 and 1"
+        )
+    kept = np.setdiff1d(np.arange(len(labels)), held)
+    return train.subset(kept), train.subset(held)
+
+
+def _labels(images: ImageSet, name: str) -> NDArray[np.int64]:
+    if images.labels is None:
+        raise InputError(
+            f"the {name} split has no labels; evaluation needs them: give images in class "
+            "sub-folders or a label column, or run without evaluation"
+        )
+    return images.labels
+
+
+def _draw(
+    labels: NDArray[np.int64], per_class: int | NDArray[Any], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return sorted indices of `per_class` random images (one number, or one for each class)."""
+    classes = np.unique(labels)
+    sizes = np.broadcast_to(per_class, classes.shape)
+    drawn = [
+        rng.permutation(np.flatnonzero(labels == label))[:size]
+        for label, size in zip(classes, sizes, strict=True)
+    ]
+    return np.sort(np.concatenate(drawn))

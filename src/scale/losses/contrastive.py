@@ -1,0 +1,79 @@
+"""Contrast: views of a set of positives are drawn together, everything else is pushed away."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from scale.losses.similarity import twins
+
+
+def contrastive_loss(dots: Tensor, positives: Tensor, tau: float) -> Tensor:
+    """Mean over the anchors of -1/|G_i| sum_{j in G_i} log softmax_{k != i}(z_i.z_k / tau)_j.
+
+    Parameters
+    ----------
+    dots
+        Dot products with -inf on the diagonal, (views, views). The first `anchors` rows are the
+        anchors; the other views are negatives only.
+    positives
+        Boolean, (anchors, views): G_i for each anchor. An anchor without any counts as zero.
+    tau
+        Temperature.
+    """
+    logits = dots[: len(positives)] / tau  # (anchors, views)
+    log_p = torch.log_softmax(logits, dim=1)
+    # Masked before the product: the diagonal is -inf, and -inf * 0 is not a number.
+    of_positives = log_p.masked_fill(~positives, 0).sum(dim=1)
+    return -(of_positives / positives.sum(dim=1).clamp(min=1)).mean()
+
+
+def twin_positives(
+    n: int, views: int, first: int = 0, device: torch.device | None = None
+) -> Tensor:
+    """Positives of SimCLR: each of 2n anchors has its twin.
+
+    Parameters
+    ----------
+    n
+        Images of which the anchors are views.
+    views
+        All views.
+    first
+        Where among all views the 2n anchors begin.
+
+    Returns
+    -------
+    Tensor
+        Boolean, (2n, views).
+    """
+    mask = torch.zeros(2 * n, views, dtype=torch.bool, device=device)
+    mask[torch.arange(2 * n, device=device), first + twins(n, device)] = True
+    return mask
+
+
+def pseudo_positives(p: Tensor, n: int, mu: float) -> Tensor:
+    """Stream views that look alike: p_ij > mean + mu (max - mean), and always the twin.
+
+    Parameters
+    ----------
+    p
+        Similarities of all views with a zero diagonal, (2(m+n), 2(m+n)); the first 2n are those of
+        the stream.
+    n
+        Images in the stream batch.
+    mu
+        Relative threshold; mean and max are taken over the off-diagonal of `p`.
+
+    Returns
+    -------
+    Tensor
+        Boolean, (2n, 2(m+n)); only stream views are marked.
+    """
+    views = len(p)
+    mean = p.sum() / (views * (views - 1))
+    threshold = mean + mu * (p.max() - mean)
+    positives = twin_positives(n, views, device=p.device)
+    # The diagonal of p is zero and the threshold is positive: no view is its own positive.
+    positives[:, : 2 * n] |= p[: 2 * n, : 2 * n] > threshold
+    return positives

@@ -1,0 +1,10 @@
+"""A bounded memory of raw samples, and the policies that choose what stays."""
+
+from scale.memory import fifo as fifo
+from scale.memory import psa as psa
+from scale.memory import random as random
+from scale.memory import reservoir as reservoir
+from scale.memory._buffer import Memory
+from scale.memory._policy import POLICIES, Candidates, Policy, register_policy
+
+__all__ = ["POLICIES", "Candidates", "Memory", "Policy", "register_policy"]

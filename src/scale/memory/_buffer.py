@@ -1,0 +1,99 @@
+"""A bounded buffer of raw samples."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from scale._errors import InputError
+from scale.memory._policy import POLICIES, Candidates
+
+
+class Memory:
+    """At most `size` raw uint8 images of the past, chosen by a policy.
+
+    Images are kept raw, not as features, because features change while the encoder learns.
+
+    Parameters
+    ----------
+    size
+        Most images to keep (the paper's M).
+    policy
+        Name of a registered policy.
+    generator
+        Source of randomness for sampling and for the policy; owned by the caller.
+
+    Attributes
+    ----------
+    images
+        What is in memory, (len, c, h, w) uint8.
+    arrivals
+        Position of each image in the stream, (len,).
+    seen
+        How many images have passed.
+
+    Examples
+    --------
+    >>> memory = Memory(3, "fifo", torch.Generator())
+    >>> memory.update(torch.zeros(5, 1, 8, 8, dtype=torch.uint8))
+    >>> len(memory), memory.arrivals.tolist()
+    (3, [2, 3, 4])
+    """
+
+    def __init__(self, size: int, policy: str, generator: torch.Generator) -> None:
+        if size < 0:
+            raise InputError(f"memory_size must be 0 or more, got {size}")
+        self.size = size
+        self.policy = POLICIES[policy]()
+        self.generator = generator
+        self.images = torch.empty(0, dtype=torch.uint8)
+        self.arrivals = torch.empty(0, dtype=torch.int64)
+        self.seen = 0
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def sample(self, m: int) -> Tensor:
+        """Return `m` images drawn without replacement, or all when there are fewer."""
+        chosen = torch.randperm(len(self), generator=self.generator)[:m]
+        return self.images[chosen]
+
+    def wants_features(self, n: int) -> bool:
+        """Whether `update` with `n` more images has to be given features."""
+        return self.policy.needs_features and 0 < self.size < len(self) + n
+
+    def update(self, batch: Tensor, features: Tensor | None = None) -> None:
+        """Take in a stream batch; the policy decides what stays.
+
+        Parameters
+        ----------
+        batch
+            Images, (n, c, h, w) uint8.
+        features
+            Of memory and batch, in this order, (len + n, d), when `wants_features` says so.
+        """
+        arrivals = torch.arange(self.seen, self.seen + len(batch))
+        self.seen += len(batch)
+        if self.size == 0:
+            return
+        stored = len(self)
+        images = torch.cat([self.images, batch]) if stored else batch.clone()
+        arrivals = torch.cat([self.arrivals, arrivals])
+        if len(images) > self.size:
+            kept = self.policy(Candidates(stored, arrivals, features), self.size, self.generator)
+            images, arrivals = images[kept], arrivals[kept]
+        self.images, self.arrivals = images, arrivals
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Everything needed to go on from here, except the generator."""
+        return {
+            "images": self.images,
+            "arrivals": self.arrivals,
+            "seen": torch.tensor(self.seen),
+        }
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on from a `state_dict`."""
+        self.images = state["images"].clone()
+        self.arrivals = state["arrivals"].clone()
+        self.seen = int(state["seen"])

@@ -1,0 +1,18 @@
+"""A random part of memory and batch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from scale.memory._policy import Candidates, register_policy
+
+
+@register_policy("random")
+class Random:
+    """Keep a random subset of memory and batch: the older a sample, the likelier it is gone."""
+
+    needs_features = False
+
+    def __call__(self, candidates: Candidates, size: int, generator: torch.Generator) -> Tensor:
+        return torch.randperm(len(candidates), generator=generator)[:size].sort().values

@@ -1,0 +1,27 @@
+"""A uniform sample of the whole past."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from scale.memory._policy import Candidates, register_policy
+
+
+@register_policy("reservoir")
+class Reservoir:
+    """Keep every image of the stream with the same probability (Vitter's algorithm R)."""
+
+    needs_features = False
+
+    def __call__(self, candidates: Candidates, size: int, generator: torch.Generator) -> Tensor:
+        kept = torch.arange(size)
+        late = torch.arange(size, len(candidates))  # those that find the reservoir full
+        # The t-th image of the stream (from 1) takes slot `floor(u t)` when there is one.
+        t = candidates.arrivals[late] + 1
+        u = torch.rand(len(late), generator=generator, dtype=torch.float64)
+        slot = (u * t).long()
+        hit = slot < size
+        # A later image takes the place of an earlier one of this batch that drew the same slot.
+        kept.scatter_reduce_(0, slot[hit], late[hit], "amax")
+        return kept

@@ -1,0 +1,173 @@
+"""The contract of every learner."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+import tyro
+from torch import Tensor, nn
+
+from scale._errors import DamagedFileError, InputError
+from scale._tensors import read_tensors, write_tensors
+from scale.methods._images import as_batch
+from scale.methods._registry import METHODS
+from scale.models import ImageShape
+
+FORMAT = "scale-learner-1"
+CHUNK = 512  # images that transform takes through the encoder at once
+
+
+@dataclass(kw_only=True)
+class Learner(ABC):
+    """Learns from batches of unlabelled images, each seen once; gives embeddings at any moment.
+
+    A subclass is a dataclass whose fields are its parameters. Learned attributes end in ``_`` and are
+    made in `_start`, from the first images that come.
+    """
+
+    name: ClassVar[str]
+    presets: ClassVar[dict[str, dict[str, Any]]] = {}
+    """Named sets of parameters that differ from the defaults."""
+
+    seed: tyro.conf.Fixed[int] = 0  # a run has one seed for all its parts
+    """Seed of everything random: weights, views, memory."""
+    device: str = "cpu"
+    """Where to compute: cpu, cuda, mps, ... The memory stays on the CPU."""
+
+    def partial_fit(self, images: object) -> Self:
+        """Learn from the next batch of the stream.
+
+        Parameters
+        ----------
+        images
+            uint8 array or tensor, n x c x h x w or n x h x w x c. It is not kept or changed.
+        """
+        batch = as_batch(images, self._image_shape)
+        if len(batch) == 0:
+            raise InputError("partial_fit got an empty batch; pass at least one image")
+        self._ensure_started(batch)
+        self._learn(batch)
+        return self
+
+    def transform(self, images: object) -> np.ndarray:
+        """Return the features of images, n x d float32, without learning from them."""
+        batch = as_batch(images, self._image_shape)
+        if len(batch) == 0:
+            raise InputError("transform got an empty batch; pass at least one image")
+        self._ensure_started(batch)
+        with torch.no_grad():
+            chunks = [self._embed(chunk).float().cpu() for chunk in batch.split(CHUNK)]
+        return torch.cat(chunks).numpy()
+
+    def save(self, path: str | Path) -> None:
+        """Write the learner to one safetensors file, from which `scale.load` goes on exactly."""
+        if self._image_shape is None:
+            raise InputError("nothing to save yet: call partial_fit first")
+        write_tensors(Path(path), self.state_dict(), self.describe())
+
+    def describe(self) -> dict[str, Any]:
+        """What is needed, beside the state, to make this learner again."""
+        return {
+            "format": FORMAT,
+            "method": self.name,
+            "params": {
+                key: f"module:{type(value).__name__}" if isinstance(value, nn.Module) else value
+                for key, value in self.get_params().items()
+            },
+            "image_shape": list(self._image_shape or ()),
+        }
+
+    def get_params(self) -> dict[str, Any]:
+        """Parameters by name."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @abstractmethod
+    def state_dict(self) -> dict[str, Tensor]:
+        """Everything learned, generators included, as tensors by name."""
+
+    @abstractmethod
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on from a `state_dict`; called on a started learner."""
+
+    @abstractmethod
+    def _start(self, image_shape: ImageShape) -> None:
+        """Make the learned attributes."""
+
+    @abstractmethod
+    def _learn(self, batch: Tensor) -> None:
+        """Learn from a checked uint8 batch, (n, c, h, w) with n >= 1."""
+
+    @abstractmethod
+    def _embed(self, batch: Tensor) -> Tensor:
+        """Return the features of a checked uint8 batch; changes nothing."""
+
+    @property
+    def _image_shape(self) -> ImageShape | None:
+        shape: ImageShape | None = getattr(self, "image_shape_", None)
+        return shape
+
+    def _ensure_started(self, batch: Tensor) -> None:
+        if self._image_shape is None:
+            channels, height, width = batch.shape[1:]
+            self.start((channels, height, width))
+
+    def start(self, image_shape: ImageShape) -> None:
+        """Make the learner ready for images of this shape; the first batch does it otherwise."""
+        self._start(image_shape)
+        self.image_shape_ = image_shape
+
+
+def load(path: str | Path, *, encoder: nn.Module | None = None, device: str = "cpu") -> Learner:
+    """Read a learner that `Learner.save` wrote.
+
+    Parameters
+    ----------
+    path
+        The file.
+    encoder
+        The module, when the learner was made with one of the user's own: its architecture is not in
+        the file, its weights are.
+    device
+        Where to compute from now on.
+    """
+    state, meta = read_tensors(Path(path))
+    return restore(state, meta, encoder=encoder, device=device, origin=str(path))
+
+
+def restore(
+    state: dict[str, Tensor],
+    meta: dict[str, Any],
+    *,
+    encoder: nn.Module | None = None,
+    device: str = "cpu",
+    origin: str = "the file",
+) -> Learner:
+    """Make a learner from its state and its description."""
+    if meta.get("format") != FORMAT:
+        raise DamagedFileError(
+            f"{origin} holds {meta.get('format', 'something')!r}, not a learner ({FORMAT})"
+        )
+    params = dict(meta["params"], device=device)
+    if encoder is not None:
+        params["encoder"] = encoder
+    elif str(params.get("encoder", "")).startswith("module:"):
+        raise InputError(
+            f"{origin} was saved with an encoder of your own ({params['encoder'][7:]}); pass the "
+            "module again: scale.load(path, encoder=...)"
+        )
+    try:
+        learner = METHODS[meta["method"]](**params)
+        channels, height, width = meta["image_shape"]
+        learner.start((channels, height, width))
+        learner.load_state_dict(state)
+    except (TypeError, RuntimeError, KeyError) as error:
+        raise DamagedFileError(
+            f"{origin} does not fit this version of {meta['method']!r}: {error}"
+        ) from error
+    return learner

@@ -1,0 +1,184 @@
+"""What every method with an encoder, a projector and gradient updates shares."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+import tyro
+from torch import Tensor, nn
+
+from scale._errors import InputError, NonFiniteLossError
+from scale.augment import AUGMENTATIONS, resize, two_views
+from scale.memory import Memory
+from scale.methods._base import CHUNK, Learner
+from scale.methods._state import Part, State, flatten, unflatten
+from scale.models import ImageShape, build_encoder, build_projector
+
+PIXEL_MEAN, PIXEL_STD = 0.5, 0.25  # the same for every stream: nothing is known of it beforehand
+
+EncoderLike = Annotated[str | nn.Module, tyro.conf.arg(constructor=str)]
+
+
+@dataclass(kw_only=True)
+class ContrastiveLearner(Learner):
+    """Encoder, projector, views, optimiser and memory; a method adds its loss.
+
+    Per stream batch of n images, `steps_per_batch` times: m images are drawn from memory, all n + m
+    get two views, one forward pass takes the 2(m+n) views to features h and projections z, `_losses`
+    turns them into a loss, and one SGD step follows. Then memory takes the batch in.
+
+    Attributes
+    ----------
+    encoder_, projector_, optimizer_, memory_
+        The parts that learn.
+    diagnostics_
+        Mean over the updates of the last batch of what `_losses` returned.
+    features_
+        Features h of the views of the last update, (2(m+n), d).
+    """
+
+    encoder: EncoderLike = "resnet18"
+    """Registered name (resnet18, resnet18_cifar, cnn), or in Python any torch.nn.Module."""
+    projection_dim: int = 128
+    """Dimension of z, in which the losses compare."""
+    augmentation: str = "cifar"
+    """Law of the random views: cifar, tinyimagenet, mnist, digits, none."""
+    memory_size: int = 1280
+    """Most images kept in memory (the paper's M)."""
+    memory_batch: int = 128
+    """Images drawn from memory for each update (the paper's m)."""
+    memory_policy: str = "psa"
+    """Which images stay in memory: psa, random, reservoir, fifo."""
+    steps_per_batch: int = 20
+    """Updates for each stream batch."""
+    views: Literal["once", "anew"] = "anew"
+    """Stream views are drawn once per batch and reused, or anew for each update."""
+    lr: float = 0.03
+    """Learning rate of SGD."""
+    momentum: float = 0.9
+    """Momentum of SGD."""
+    weight_decay: float = 1e-4
+    """Weight decay of SGD."""
+
+    def _start(self, image_shape: ImageShape) -> None:
+        if self.steps_per_batch < 1:
+            raise InputError(f"steps_per_batch must be 1 or more, got {self.steps_per_batch}")
+        if self.memory_batch < 0:
+            raise InputError(f"memory_batch must be 0 or more, got {self.memory_batch}")
+        self.augmentation_ = AUGMENTATIONS[self.augmentation]
+        weights, self._view_rng, memory_rng = _generators(self.seed, 3)
+        side = self.augmentation_.size
+        shape = image_shape if side is None else (image_shape[0], side, side)
+        encoder, self.output_dim_ = build_encoder(self.encoder, shape, weights)
+        projector = build_projector(self.output_dim_, self.projection_dim, weights)
+        # On small convolutions channels-last is the faster layout, on CPUs and on GPUs.
+        self.encoder_ = encoder.to(self.device, memory_format=torch.channels_last).train()
+        self.projector_ = projector.to(self.device).train()
+        self.optimizer_ = torch.optim.SGD(
+            self._trained(), lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay
+        )
+        self.memory_ = Memory(self.memory_size, self.memory_policy, memory_rng)
+        self.diagnostics_: dict[str, float] = {}
+        self.features_: Tensor | None = None
+
+    def _learn(self, batch: Tensor) -> None:
+        self._before_batch(batch)
+        stream_views = self._draw_views(batch)
+        totals: dict[str, float] = {}
+        for step in range(self.steps_per_batch):
+            if step > 0 and self.views == "anew":
+                stream_views = self._draw_views(batch)
+            replayed = self.memory_.sample(self.memory_batch)
+            memory_views = self._draw_views(replayed) if len(replayed) else stream_views[:0]
+            losses = self._losses(stream_views, memory_views, step)
+            self._update(losses["loss"])
+            for name, value in losses.items():
+                totals[name] = totals.get(name, 0.0) + float(value.detach())
+        self.diagnostics_ = {name: v / self.steps_per_batch for name, v in totals.items()}
+        self._remember(batch)
+
+    @abstractmethod
+    def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
+        """Return ``loss`` and whatever else is worth showing.
+
+        Parameters
+        ----------
+        stream_views, memory_views
+            (2n, c, h, w) and (2m, c, h, w): all first views, then all second ones. Early in the
+            stream m is smaller than `memory_batch`, and 0 in the first batch.
+        step
+            Number of this update within the batch.
+        """
+
+    def _before_batch(self, batch: Tensor) -> None:
+        """Do what has to be done once per batch, before its first update."""
+
+    def _trained(self) -> list[nn.Parameter]:
+        return [*self.encoder_.parameters(), *self.projector_.parameters()]
+
+    def _forward(self, views: Tensor) -> Tensor:
+        """Return the projections z of views, and keep their features."""
+        h = self.encoder_(views)  # (2(m+n), d)
+        self.features_ = h.detach()
+        z: Tensor = self.projector_(h)
+        return z  # (2(m+n), 128)
+
+    def _draw_views(self, images: Tensor) -> Tensor:
+        views = two_views(images.to(self.device), self.augmentation_, self._view_rng)
+        return views.sub_(PIXEL_MEAN).div_(PIXEL_STD)
+
+    def _update(self, loss: Tensor) -> None:
+        self.optimizer_.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        gradients = [p.grad for p in self._trained() if p.grad is not None]
+        size = torch.nn.utils.get_total_norm(gradients)
+        # One look at the device tells of both; a NaN loss has a NaN gradient, but not the reverse.
+        if not torch.isfinite(loss.detach() + size):
+            raise NonFiniteLossError(
+                f"the loss became {loss.item()} with a gradient of norm {size.item()}, and this "
+                f"update was not made; a learning rate below {self.lr} usually helps"
+            )
+        self.optimizer_.step()
+
+    def _remember(self, batch: Tensor) -> None:
+        features = None
+        if self.memory_.wants_features(len(batch)):
+            candidates = torch.cat([self.memory_.images, batch])
+            with torch.no_grad():
+                features = torch.cat([self._embed(c) for c in candidates.split(CHUNK)])
+        self.memory_.update(batch, features)
+
+    def _embed(self, batch: Tensor) -> Tensor:
+        pixels = resize(batch.to(self.device), self.augmentation_.size)
+        pixels = pixels.sub_(PIXEL_MEAN).div_(PIXEL_STD)
+        self.encoder_.eval()
+        h: Tensor = self.encoder_(pixels.contiguous(memory_format=torch.channels_last))
+        self.encoder_.train()
+        return h  # (n, d)
+
+    def _parts(self) -> dict[str, Part]:
+        """Everything with a state; a method with more parts adds them."""
+        return {
+            "encoder": self.encoder_,
+            "projector": self.projector_,
+            "optimizer": self.optimizer_,
+            "memory": self.memory_,
+            "view_rng": self._view_rng,
+            "memory_rng": self.memory_.generator,
+        }
+
+    def state_dict(self) -> State:
+        return flatten(self._parts())
+
+    def load_state_dict(self, state: State) -> None:
+        unflatten(self._parts(), state)
+
+
+def _generators(seed: int, count: int) -> list[torch.Generator]:
+    """Return independent generators for the parts of a learner, so that none disturbs another."""
+    states = np.random.SeedSequence(seed).generate_state(count, np.uint64)
+    return [torch.Generator().manual_seed(int(state >> np.uint64(1))) for state in states]

@@ -1,0 +1,115 @@
+"""SCALE: pseudo-supervised contrast, self-supervised forgetting, uniform memory."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from scale.losses import (
+    Direction,
+    contrastive_loss,
+    dot_products,
+    forgetting_loss,
+    pseudo_positives,
+    symmetric_sne,
+    twin_positives,
+)
+from scale.methods._contrastive import ContrastiveLearner
+from scale.methods._registry import register_method
+from scale.methods._state import Part
+
+
+@register_method("scale")
+@dataclass(kw_only=True)
+class SCALE(ContrastiveLearner):
+    """Self-supervised contrastive lifelong learning without prior knowledge.
+
+    References
+    ----------
+    Yu, Guo, Gao and Rosing (2023), SCALE: Online Self-Supervised Lifelong Learning without Prior
+    Knowledge, CVPR Workshop on Continual Learning in Computer Vision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> images = np.random.default_rng(0).integers(0, 256, (8, 1, 28, 28), dtype=np.uint8)
+    >>> learner = SCALE(encoder="cnn", augmentation="mnist", steps_per_batch=1)
+    >>> learner.partial_fit(images).transform(images).shape
+    (8, 128)
+    """
+
+    name = "scale"
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "paper": {"kappa": 0.1, "mu": 0.05, "views": "once", "memory_anchors": False}
+    }
+
+    tau: float = 0.1
+    """Temperature of the contrastive loss."""
+    kappa: float = 0.03
+    """Temperature of the similarity (paper: 0.1)."""
+    mu: float = 0.3
+    """Threshold of the pseudo-positives, between mean (0) and greatest similarity (1) (paper: 0.05)."""
+    lam: float = 0.1
+    """Weight of the forgetting loss (the paper's lambda)."""
+    lam_relative: bool = False
+    """Scale lam by the ratio of the first contrastive to the first forgetting loss (released code)."""
+    kappa_past: float | None = None
+    """Temperature of the past similarity; the same as kappa when not given (released code: 0.01)."""
+    memory_anchors: bool = True
+    """Replayed views are anchors too, with their twin as positive (paper: negatives only)."""
+    forgetting_direction: Direction = "past-to-current"
+    """KL(past || current) or KL(current || past)."""
+
+    def _start(self, image_shape: tuple[int, int, int]) -> None:
+        super()._start(image_shape)
+        self._model = nn.Sequential(self.encoder_, self.projector_)
+        self._past = deepcopy(self._model).eval().requires_grad_(False)
+        self._past_stream_z: Tensor | None = None
+        self._lam_scale = torch.tensor(0.0 if self.lam_relative else 1.0, device=self.device)
+
+    def _before_batch(self, batch: Tensor) -> None:
+        self._past.load_state_dict(self._model.state_dict())
+        self._past_stream_z = None
+
+    def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
+        n = len(stream_views) // 2
+        z = self._forward(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
+        dots = dot_products(z)  # (2(m+n), 2(m+n)), for both losses
+        p = symmetric_sne(dots, self.kappa)
+        positives = pseudo_positives(p.detach(), n, self.mu)  # (2n, 2(m+n))
+        count = positives.sum() / (2 * n)
+        if self.memory_anchors:
+            of_memory = twin_positives(len(memory_views) // 2, len(z), first=2 * n, device=z.device)
+            positives = torch.cat([positives, of_memory])  # (2(m+n), 2(m+n))
+        contrastive = contrastive_loss(dots, positives, self.tau)
+        losses = {"loss": contrastive, "contrastive": contrastive, "pseudo_positives": count}
+        if self.lam > 0:
+            kappa_past = self.kappa if self.kappa_past is None else self.kappa_past
+            p_past = symmetric_sne(dot_products(self._past_z(stream_views, memory_views)), kappa_past)
+            forgetting = forgetting_loss(p, p_past, self.forgetting_direction)
+            losses["loss"] = contrastive + self._forgetting_weight(contrastive, forgetting) * forgetting
+            losses["forgetting"] = forgetting
+        return losses
+
+    def _past_z(self, stream_views: Tensor, memory_views: Tensor) -> Tensor:
+        """Projections by the model as it was before this batch; of reused views only once."""
+        with torch.no_grad():
+            if self.views == "anew":
+                return self._past(torch.cat([stream_views, memory_views]))
+            if self._past_stream_z is None:
+                self._past_stream_z = self._past(stream_views)
+            if len(memory_views) == 0:
+                return self._past_stream_z
+            return torch.cat([self._past_stream_z, self._past(memory_views)])
+
+    def _forgetting_weight(self, contrastive: Tensor, forgetting: Tensor) -> Tensor:
+        if self._lam_scale == 0 and forgetting > 0:
+            self._lam_scale.copy_(contrastive.detach() / forgetting.detach())
+        return self.lam * self._lam_scale
+
+    def _parts(self) -> dict[str, Part]:
+        return {**super()._parts(), "lam_scale": self._lam_scale}

@@ -1,0 +1,15 @@
+"""Encoders and heads."""
+
+from scale.models import cnn as cnn
+from scale.models import resnet as resnet
+from scale.models._registry import ENCODERS, ImageShape, build_encoder, register_encoder
+from scale.models.heads import Projector, build_projector
+
+__all__ = [
+    "ENCODERS",
+    "ImageShape",
+    "Projector",
+    "build_encoder",
+    "build_projector",
+    "register_encoder",
+]

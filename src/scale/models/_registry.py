@@ -1,0 +1,76 @@
+"""Encoders by name, and modules that users bring themselves."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor, nn
+
+from scale._errors import InputError
+from scale._registry import Registry
+
+ImageShape = tuple[int, int, int]  # channels, height, width
+
+ENCODERS: Registry[Callable[[ImageShape], nn.Module]] = Registry("encoder")
+register_encoder = ENCODERS.register
+
+
+def build_encoder(
+    encoder: str | nn.Module, image_shape: ImageShape, generator: torch.Generator
+) -> tuple[nn.Module, int]:
+    """Return an encoder for images of that shape, and the dimension of its features.
+
+    Parameters
+    ----------
+    encoder
+        A registered name, or a module that maps (n, c, h, w) float images to (n, d) features. A
+        module is copied, weights included; ``d`` is its ``output_dim``, or found by trying.
+    image_shape
+        Channels, height and width.
+    generator
+        The source of the initial weights.
+    """
+    if isinstance(encoder, nn.Module):
+        module = copy.deepcopy(encoder)  # the caller's own stays as it is
+    else:
+        with default_rng(generator):
+            module = ENCODERS[encoder](image_shape)
+    dim = getattr(module, "output_dim", None)
+    return module, dim if isinstance(dim, int) else _try_dimension(module, image_shape)
+
+
+@contextlib.contextmanager
+def default_rng(generator: torch.Generator) -> Iterator[None]:
+    """Let torch's initialisers draw from `generator`; the global generator is left untouched.
+
+    `nn.Module` constructors know only the global generator.
+    """
+    before = torch.default_generator.get_state()
+    torch.default_generator.set_state(generator.get_state())
+    try:
+        yield
+    finally:
+        generator.set_state(torch.default_generator.get_state())
+        torch.default_generator.set_state(before)
+
+
+def _try_dimension(module: nn.Module, image_shape: ImageShape) -> int:
+    was_training = module.training
+    try:
+        with torch.no_grad():
+            features = module.eval()(torch.zeros(1, *image_shape))
+    except RuntimeError as error:
+        raise InputError(
+            f"the encoder does not accept images of shape {image_shape}: {error}"
+        ) from error
+    finally:
+        module.train(was_training)
+    if not isinstance(features, Tensor) or features.ndim != 2:
+        raise InputError(
+            "an encoder must map (n, c, h, w) images to (n, d) features; this one returned "
+            f"{tuple(features.shape) if isinstance(features, Tensor) else type(features).__name__}"
+        )
+    return features.shape[1]

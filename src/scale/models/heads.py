@@ -1,0 +1,25 @@
+"""What stands between the features and the losses."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from scale.models._registry import default_rng
+
+
+class Projector(nn.Sequential):
+    """The paper's projector: linear - ReLU - linear, then unit length."""
+
+    def __init__(self, in_dim: int, out_dim: int = 128) -> None:
+        super().__init__(nn.Linear(in_dim, in_dim), nn.ReLU(), nn.Linear(in_dim, out_dim))
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.normalize(super().forward(input), dim=1)  # (n, out_dim)
+
+
+def build_projector(in_dim: int, out_dim: int, generator: torch.Generator) -> Projector:
+    """Return a projector with weights drawn from `generator`."""
+    with default_rng(generator):
+        return Projector(in_dim, out_dim)

@@ -1,0 +1,142 @@
+"""What all pictures share: colours, names, labels that do not overlap, and the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scale._errors import InputError
+from scale._files import atomic_path
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DPI = 150
+GREY = "#595959"
+BLUE, VERMILION = "#0072B2", "#D55E00"
+# Okabe and Ito's eight, and four of Paul Tol's: told apart with any kind of colour vision.
+CATEGORIES = (
+    BLUE,
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    VERMILION,
+    "#F0E442",
+    "#000000",
+    "#999999",
+    "#882255",
+    "#44AA99",
+    "#332288",
+)
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return a figure in inches that belongs to no window and no global list."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write `figure` as a PNG, whole or not at all."""
+    with atomic_path(Path(path)) as part:
+        figure.savefig(part, format="png", dpi=DPI, metadata={"Software": None})
+
+
+def class_colours(T: int) -> list[Any]:
+    """Return a colour for each of `T` classes: distinct ones, or a sequence if there are many."""
+    if len(CATEGORIES) >= T:
+        return list(CATEGORIES[:T])
+    import matplotlib
+
+    return list(matplotlib.colormaps["cividis"](np.linspace(0, 1, T)))
+
+
+def shorten(names: Sequence[str], T: int, length: int = 16) -> list[str]:
+    """Return `T` names of at most `length` characters.
+
+    Examples
+    --------
+    >>> shorten(["cat", "large omnivores and herbivores"], 2)
+    ['cat', 'large omnivores…']
+    """
+    if len(names) != T:
+        raise InputError(f"there are {len(names)} class names for {T} classes; expected one each")
+    return [
+        name if len(name) <= length else name[: length - 1].rstrip() + "…"
+        for name in map(str, names)
+    ]
+
+
+def matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return `values` as a finite matrix that is not empty."""
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
+        raise InputError(
+            f"{name} have shape {table.shape}; expected two dimensions, at least one row and "
+            "column, and finite values only"
+        )
+    return table
+
+
+def clean(axes: Axes) -> None:
+    """Remove the frame's right and top, which carry nothing."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=9, color=GREY)
+
+
+def spread(values: ArrayLike, gap: float, low: float, high: float) -> NDArray[np.float64]:
+    """Move `values` apart, no further than needed, so that none is nearer than `gap` to another.
+
+    They keep their order, and stay between `low` and `high` if there is room.
+
+    Examples
+    --------
+    >>> spread([5.0, 5.0, 9.0], gap=2, low=0, high=10)
+    array([4., 6., 9.])
+    """
+    wanted = np.asarray(values, dtype=np.float64)
+    order = np.argsort(wanted, kind="stable")
+    gap = min(gap, (high - low) / max(len(wanted) - 1, 1))
+    steps = gap * np.arange(len(wanted))
+    # Without the steps, "apart" means "not decreasing": the nearest such row is isotonic.
+    placed = _isotonic(wanted[order] - steps)
+    placed = np.clip(placed, low, high - steps[-1] if len(steps) else high) + steps
+    result = np.empty_like(wanted)
+    result[order] = placed
+    return result
+
+
+def label_right(
+    axes: Axes,
+    values: Sequence[float],
+    texts: Sequence[str],
+    colours: Sequence[Any],
+    text_colour: str | None = None,
+) -> None:
+    """Write `texts` to the right of the axes at the heights `values`, moved apart, with leads.
+
+    Texts have the colour of their lead unless `text_colour` is given.
+    """
+    low, high = axes.get_ylim()
+    inches = axes.get_window_extent().height / DPI
+    heights = spread(values, 0.17 * (high - low) / inches, low, high)
+    side = axes.get_yaxis_transform()  # x in widths of the axes, y in data
+    for value, height, text, colour in zip(values, heights, texts, colours, strict=True):
+        lead = ([1.0, 1.01, 1.03, 1.04], [value, value, height, height])
+        axes.plot(*lead, transform=side, color=colour, linewidth=1, clip_on=False)
+        ink = text_colour or colour
+        axes.text(1.05, height, text, transform=side, color=ink, fontsize=9, va="center")
+    axes.set_ylim(low, high)
+
+
+def _isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    from sklearn.isotonic import isotonic_regression
+
+    return isotonic_regression(values) if len(values) else values

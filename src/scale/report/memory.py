@@ -1,0 +1,115 @@
+"""What is in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scale._errors import InputError
+from scale.report._figure import (
+    class_colours,
+    clean,
+    label_right,
+    matrix,
+    new_figure,
+    save,
+    shorten,
+)
+from scale.report.stream import name_classes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+STACKED = 12
+
+
+def draw_memory(
+    counts: ArrayLike, positions: ArrayLike, class_names: Sequence[str], path: str | Path
+) -> None:
+    """Draw how many images of each class are in memory over time.
+
+    Up to 12 classes are stacked areas, more are a heat map.
+
+    Parameters
+    ----------
+    counts
+        ``(times, T)`` images in memory.
+    positions
+        ``(times,)`` images seen, increasing.
+    class_names
+        The `T` names.
+    path
+        The PNG to write.
+    """
+    table = matrix(counts, "the counts of memory")
+    seen = np.asarray(positions, dtype=np.float64)
+    if seen.shape != (len(table),):
+        raise InputError(
+            f"there are {len(table)} rows of counts and positions of shape {seen.shape}; "
+            "expected one position for each row"
+        )
+    T = table.shape[1]
+    names = shorten(class_names, T)
+    figure = new_figure(7.2, 4.2 if T <= STACKED else float(np.clip(0.13 * T, 3.6, 8)))
+    axes = figure.add_subplot()
+    _dress(axes)
+    if T <= STACKED:
+        _draw_areas(figure, axes, table, seen, names)
+    else:
+        _draw_heat(figure, axes, table, seen, names)
+    save(figure, path)
+
+
+def _draw_areas(
+    figure: Figure,
+    axes: Axes,
+    table: NDArray[np.float64],
+    seen: NDArray[np.float64],
+    names: Sequence[str],
+) -> None:
+    colours = class_colours(len(names))
+    # An area needs two ends; a single time is drawn as a band that leads up to it.
+    if len(seen) == 1:
+        seen, table = np.array([seen[0] - 1, seen[0]]), np.repeat(table, 2, axis=0)
+    axes.stackplot(seen, table.T, colors=colours, edgecolor="white", linewidth=0.6)
+    axes.set_xlim(seen[0], seen[-1])
+    axes.set_ylim(0, max(float(table.sum(axis=1).max()), 1))
+    axes.set_ylabel("images in memory")
+    figure.draw_without_rendering()  # the labels' distance depends on the height of the axes
+    middles = np.cumsum(table[-1]) - table[-1] / 2
+    texts = [f"{name}  {count:.0f}" for name, count in zip(names, table[-1], strict=True)]
+    label_right(axes, middles.tolist(), texts, colours, text_colour="#222222")
+
+
+def _draw_heat(
+    figure: Figure,
+    axes: Axes,
+    table: NDArray[np.float64],
+    seen: NDArray[np.float64],
+    names: Sequence[str],
+) -> None:
+    middles = (seen[1:] + seen[:-1]) / 2
+    edges = np.concatenate([[seen[0]], middles, [max(seen[-1], seen[0] + 1)]])
+    rows = np.arange(len(names) + 1) - 0.5
+    present = np.ma.masked_equal(table.T, 0)  # absent classes stay white
+    top = max(1.0, float(table.max()))
+    image = axes.pcolormesh(edges, rows, present, cmap="cividis_r", vmin=0, vmax=top)
+    axes.invert_yaxis()
+    name_classes(axes, names)
+    bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.02, aspect=30)
+    bar.set_label("images in memory")
+    bar.outline.set_visible(False)
+
+
+def _dress(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    clean(axes)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.set_xlabel("stream position (images seen)")

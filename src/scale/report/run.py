@@ -1,0 +1,93 @@
+"""All pictures of one run, from what is in its folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from scale._errors import InputError
+from scale.data import load_dataset
+from scale.evaluate import protocol_for
+from scale.report.curve import draw_curve
+from scale.report.embedding import draw_embedding
+from scale.report.memory import draw_memory
+from scale.report.stream import draw_streams
+from scale.runs import RunConfig, read_metrics
+from scale.streams import class_over_time, make_order
+
+PAPER_STREAMS = ("iid", "seq", "seq-bl", "seq-im", "seq-cc")
+
+
+def draw_run(folder: Path) -> list[Path]:
+    """Draw the accuracy curve, the stream, the memory and the embedding maps of a run.
+
+    Returns
+    -------
+    list of Path
+        The pictures; none for data without labels, in which there is nothing to colour by.
+    """
+    config = RunConfig.read(folder)
+    names: list[str] = json.loads((folder / "config.json").read_text())["data"]["class_names"]
+    if not names:
+        return []
+    batches = read_metrics(folder / "metrics.jsonl", "batch")
+    evaluations = read_metrics(folder / "metrics.jsonl", "evaluation")
+    floors = json.loads((folder / "floors.json").read_text())
+    title = f"{config.method} on {config.dataset} {config.stream}, seed {config.seed}"
+    drawn = [folder / "curve.png", folder / "stream.png"]
+    draw_curve(evaluations, floors, drawn[0], title)
+    draw_streams({config.stream: _arrivals(folder)}, names, drawn[1])
+    held = [record for record in batches if "memory" in record]
+    if held:
+        drawn.append(folder / "memory.png")
+        counts = np.array([record["memory"] for record in held])
+        draw_memory(counts, [record["position"] for record in held], names, drawn[-1])
+    drawn.append(folder / "embedding.png")
+    draw_embedding(_snapshots(folder), names, drawn[-1], config.seed)
+    return drawn
+
+
+def draw_dataset_streams(
+    dataset: str,
+    path: Path,
+    *,
+    label: str | None = None,
+    samples_per_class: int | None = None,
+    class_order: Literal["natural", "seeded"] = "natural",
+    seed: int = 0,
+) -> None:
+    """Draw the paper's five streams of a dataset as one picture."""
+    train = load_dataset(dataset, "train", label=label)
+    if train.labels is None:
+        raise InputError(f"{dataset} has no labels; a stream is drawn by class over time")
+    per_class = samples_per_class or protocol_for(dataset, train.labels).samples_per_class
+    pictures = {}
+    for stream in PAPER_STREAMS:
+        order = make_order(
+            stream,
+            train.labels,
+            samples_per_class=per_class,
+            class_order=class_order,
+            seed=seed,
+        )
+        pictures[stream] = class_over_time(order, train.labels, train.num_classes)
+    draw_streams(pictures, train.class_names, path)
+
+
+def _arrivals(folder: Path) -> np.ndarray:
+    shares: np.ndarray = np.load(folder / "stream.npy", allow_pickle=False)
+    return shares
+
+
+def _snapshots(folder: Path) -> list[tuple[str, Any, Any]]:
+    paths = sorted((folder / "embeddings").glob("*.npz"))
+    chosen = [paths[0], paths[len(paths) // 2], paths[-1]] if len(paths) > 2 else paths
+    snapshots = []
+    for path in chosen:
+        with np.load(path, allow_pickle=False) as stored:
+            title = f"after {int(path.stem):,} images"
+            snapshots.append((title, stored["features"], stored["labels"]))
+    return snapshots

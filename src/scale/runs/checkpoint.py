@@ -1,0 +1,57 @@
+"""Checkpoints: written whole or not at all, the last two kept, damaged ones passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from scale._errors import DamagedFileError
+from scale._tensors import read_tensors, write_tensors
+
+KEPT = 2
+
+
+class Checkpoints:
+    """The checkpoints of one run, in one folder.
+
+    Parameters
+    ----------
+    folder
+        Where they are; made when the first is written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def write(self, cursor: int, state: dict[str, Tensor], meta: dict[str, Any]) -> Path:
+        """Write the state after `cursor` images and drop all but the newest two."""
+        path = self.folder / f"{cursor:010d}.safetensors"
+        write_tensors(path, state, meta)
+        for old in self.paths()[:-KEPT]:
+            old.unlink(missing_ok=True)
+        for leftover in self.folder.glob(".*.part"):  # of a process that was killed while writing
+            leftover.unlink(missing_ok=True)
+        return path
+
+    def read(
+        self, warn: Callable[[str], None]
+    ) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """Return the newest checkpoint that is whole, or None when there is none at all."""
+        paths = self.paths()
+        for path in reversed(paths):
+            try:
+                return read_tensors(path)
+            except DamagedFileError as error:
+                warn(f"{error}; going on from the checkpoint before it")
+        if paths:
+            raise DamagedFileError(
+                f"every checkpoint in {self.folder} is damaged; start again with another --out"
+            )
+        return None
+
+    def paths(self) -> list[Path]:
+        """Return the checkpoints' files, oldest first."""
+        return sorted(self.folder.glob("[0-9]*.safetensors"))

@@ -1,0 +1,85 @@
+"""Everything that decides the outcome of a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+import tyro
+
+from scale._errors import DamagedFileError, InputError
+
+PACKAGES = ("scale-lifelong", "torch", "numpy", "scipy", "scikit-learn", "pillow", "safetensors")
+
+
+@dataclass(kw_only=True)
+class RunConfig:
+    """One run: a dataset in the order of a stream, through one method, evaluated on the way."""
+
+    dataset: str = "digits"
+    """Name (digits, cifar10, cifar100, tinyimagenet10, mnist), hub id, folder, .npy or .npz."""
+    stream: str = "seq"
+    """Order of arrival: iid, seq, seq-bl, seq-im, seq-cc; as-is for data without labels."""
+    method: str = "scale"
+    """The learner; its own parameters are options too."""
+    seed: int = 0
+    """Seed of the stream, the evaluation sets and the learner."""
+    label: str | None = None
+    """Label column of a hub dataset, for example fine_label."""
+    image_size: int | None = None
+    """Side to bring images of a folder to when they differ in size."""
+    on_bad: Literal["stop", "skip"] = "stop"
+    """What to do about files that are not readable images."""
+    stream_batch: int | None = None
+    """Images in a stream batch (the paper's n); the dataset's usual when not given."""
+    samples_per_class: int | None = None
+    """Images of each class in the stream (the paper's U); the dataset's usual when not given."""
+    class_order: Literal["natural", "seeded"] = "natural"
+    """Classes arrive by their number or in an order drawn from the seed."""
+    evaluations: int = 10
+    """How often to evaluate along the stream, the end included."""
+    validation: bool = False
+    """Evaluate on images held out of the train split, to choose settings without the test split."""
+    threads: int | None = None
+    """Threads of torch; as many as there are cores when not given."""
+    params: tyro.conf.Fixed[dict[str, Any]] = field(default_factory=dict)
+    """Parameters of the method."""
+
+    def __post_init__(self) -> None:
+        for name in ("evaluations", "stream_batch", "samples_per_class", "threads"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"{name} must be 1 or more, got {value}")
+        if self.seed < 0:
+            raise InputError(f"seed must be 0 or more, got {self.seed}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-able form; `from_json` is its inverse."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def read(cls, folder: Path) -> RunConfig:
+        """Return the config of the run in `folder`."""
+        path = folder / "config.json"
+        if not path.is_file():
+            raise InputError(f"{folder} holds no run: there is no {path.name} in it")
+        try:
+            return cls(**json.loads(path.read_text())["run"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise DamagedFileError(f"{path} cannot be read: {error}") from error
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result may depend on."""
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found

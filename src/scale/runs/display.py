@@ -1,0 +1,257 @@
+"""What a run shows: a live panel on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from scale.runs.config import RunConfig
+    from scale.runs.setting import Setting
+
+SHOWN = ("knn", "acc", "kmeans_acc", "nmi", "linear", "knn_full", "effective_rank")
+TITLES = {
+    "knn": "kNN %",
+    "acc": "ACC %",
+    "kmeans_acc": "k-means ACC %",
+    "nmi": "NMI %",
+    "linear": "linear %",
+    "knn_full": "kNN full bank %",
+    "effective_rank": "rank",
+}
+
+
+class Display:
+    """Shows nothing; the base of those that do."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop showing."""
+
+    def loading(self, done: int, total: int) -> None:
+        """Images are being decoded."""
+
+    def message(self, text: str) -> None:
+        """Say something."""
+
+    def start(self, config: RunConfig, setting: Setting) -> None:
+        """The stream is about to begin, or to go on."""
+
+    def floors(self, floors: dict[str, dict[str, Any]]) -> None:
+        """Features that learn nothing were measured."""
+
+    def batch(self, record: dict[str, Any]) -> None:
+        """A batch was learned."""
+
+    def evaluation(self, record: dict[str, Any]) -> None:
+        """The learner was evaluated."""
+
+    def finish(self, summary: dict[str, Any]) -> None:
+        """The run has ended."""
+
+
+class PlainDisplay(Display):
+    """Lines of text, for logs: each evaluation, and a batch now and then."""
+
+    def __init__(self, console: Console, seconds: float = 10.0) -> None:
+        self.console = console
+        self.seconds = seconds
+        self._health = HealthWatch()
+        self._clock = _Clock()
+        self._shown = 0.0
+
+    def message(self, text: str) -> None:
+        self.console.print(text, highlight=False, soft_wrap=True)
+
+    def start(self, config: RunConfig, setting: Setting) -> None:
+        self._clock = _Clock(setting.stream.cursor, setting.stream.num_samples)
+        self._health = HealthWatch(setting.stream.batch_size)
+        self.message(_headline(config, setting))
+
+    def floors(self, floors: dict[str, dict[str, Any]]) -> None:
+        for name, measures in floors.items():
+            self.message(f"floor {name}: {_numbers(measures)}")
+
+    def batch(self, record: dict[str, Any]) -> None:
+        self._clock.at(record["position"])
+        for warning in self._health.look(record):
+            self.message(f"warning: {warning}")
+        if time.monotonic() - self._shown >= self.seconds:
+            self._shown = time.monotonic()
+            self.message(f"{self._clock.text()}  {_losses(record)}")
+
+    def evaluation(self, record: dict[str, Any]) -> None:
+        self.message(f"evaluation at image {record['position']}: {_numbers(record)}")
+
+    def finish(self, summary: dict[str, Any]) -> None:
+        if "floors" in summary:
+            self.console.print(summary_table(summary))
+
+
+class LiveDisplay(PlainDisplay):
+    """A panel that is redrawn: progress, speed, losses, last evaluation, time left."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console, seconds=float("inf"))
+        self._progress = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[speed]}"),
+            TimeRemainingColumn(),
+            console=console,
+            expand=True,
+        )
+        self._task = self._progress.add_task("loading", total=None, speed="")
+        self._last: dict[str, Any] = {}
+        self._evaluation: dict[str, Any] = {}
+        self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=4)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.stop()
+
+    def loading(self, done: int, total: int) -> None:
+        self._progress.update(self._task, completed=done, total=total)
+
+    def start(self, config: RunConfig, setting: Setting) -> None:
+        super().start(config, setting)
+        self._progress.reset(
+            self._task,
+            description="images",
+            total=setting.stream.num_samples,
+            completed=setting.stream.cursor,
+            speed="",
+        )
+
+    def batch(self, record: dict[str, Any]) -> None:
+        super().batch(record)
+        self._last = record
+        self._progress.update(
+            self._task, completed=record["position"], speed=f"{self._clock.speed():.1f} images/s"
+        )
+
+    def evaluation(self, record: dict[str, Any]) -> None:
+        super().evaluation(record)
+        self._evaluation = record
+
+    def _draw(self) -> Group:
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="dim")
+        grid.add_column()
+        if self._last:
+            grid.add_row("last batch", _losses(self._last))
+        if self._evaluation:
+            at = f"at image {self._evaluation['position']}: "
+            grid.add_row("last evaluation", at + _numbers(self._evaluation))
+        return Group(self._progress, grid)
+
+
+class HealthWatch:
+    """Turns the records of batches into warnings, each given once until it is over."""
+
+    def __init__(self, stream_batch: int = 0) -> None:
+        self.stream_batch = stream_batch
+        self._given: set[str] = set()
+
+    def look(self, record: dict[str, Any]) -> list[str]:
+        """Return what is newly wrong in a batch's record."""
+        wrong = {}
+        if record.get("collapsed"):
+            wrong["collapsed"] = (
+                f"the features have collapsed (effective rank {record['effective_rank']:.1f}): "
+                "all images look alike to the encoder"
+            )
+        accepted = record.get("pseudo_positives") or 0.0
+        if self.stream_batch and accepted > self.stream_batch / 4:
+            wrong["pseudo_positives"] = (
+                f"{accepted:.0f} of {2 * self.stream_batch - 1} stream views pass as positives of "
+                "each view, which draws the batch together to a point; raise mu or lower kappa"
+            )
+        new = [text for name, text in wrong.items() if name not in self._given]
+        self._given = set(wrong)
+        return new
+
+
+class _Clock:
+    """Speed and time left, measured from where this process began."""
+
+    def __init__(self, position: int = 0, total: int = 0) -> None:
+        self._first = self._position = position
+        self._total = total
+        self._begin = time.monotonic()
+
+    def at(self, position: int) -> None:
+        self._position = position
+
+    def speed(self) -> float:
+        """Images per second."""
+        return (self._position - self._first) / max(time.monotonic() - self._begin, 1e-9)
+
+    def text(self) -> str:
+        left = (self._total - self._position) / max(self.speed(), 1e-9)
+        return (
+            f"image {self._position}/{self._total}  {self.speed():.1f} images/s  "
+            f"{left / 60:.1f} min left"
+        )
+
+
+def summary_table(summary: dict[str, Any]) -> Table:
+    """Return the learner's final numbers with the floors beside them."""
+    table = Table(title=f"{summary['method']} on {summary['dataset']} {summary['stream']}")
+    table.add_column("features")
+    names = [name for name in SHOWN if name in summary]
+    for name in names:
+        table.add_column(TITLES[name], justify="right")
+    rows = {**summary["floors"], summary["method"]: summary}
+    for label, measures in rows.items():
+        style = "bold" if label == summary["method"] else ""
+        cells = [f"{measures[name]:.1f}" if name in measures else "" for name in names]
+        table.add_row(label, *cells, style=style)
+    table.caption = (
+        f"average over the stream {summary['average']:.1f}, forgetting {summary['forgetting']:.1f}, "
+        f"{summary['timing']['wall_seconds']:.0f} s"
+    )
+    return table
+
+
+def _headline(config: RunConfig, setting: Setting) -> str:
+    stream = setting.stream
+    return (
+        f"{config.method} on {config.dataset} {config.stream}, seed {config.seed}: "
+        f"{stream.num_samples} images in {len(stream)} batches of {stream.batch_size}"
+    )
+
+
+def _losses(record: dict[str, Any]) -> str:
+    hidden = ("kind", "batch", "position", "memory", "collapsed")
+    return "  ".join(
+        f"{name.replace('_', ' ')} {value:.3g}"
+        for name, value in record.items()
+        if name not in hidden and value is not None
+    )
+
+
+def _numbers(measures: dict[str, Any]) -> str:
+    return "  ".join(f"{TITLES[n].rstrip(' %')} {measures[n]:.1f}" for n in SHOWN if n in measures)

@@ -1,0 +1,43 @@
+"""What a batch did to the learner, and whether it is still well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scale.evaluate import collapsed, effective_rank
+from scale.methods import Learner
+from scale.runs.record import plain
+from scale.runs.setting import Setting
+
+
+def describe_batch(setting: Setting, number: int) -> dict[str, Any]:
+    """Return the record of the batch that was just learned."""
+    learner = setting.learner
+    record: dict[str, Any] = {
+        "kind": "batch",
+        "batch": number,
+        "position": setting.stream.cursor,
+        **{name: plain(value) for name, value in getattr(learner, "diagnostics_", {}).items()},
+    }
+    features = getattr(learner, "features_", None)
+    if features is not None:
+        record["effective_rank"] = effective_rank(features)
+        record["collapsed"] = collapsed(features)
+    counts = memory_by_class(learner, setting.labels, len(setting.class_names))
+    if counts is not None:
+        record["memory"] = counts
+    return record
+
+
+def memory_by_class(
+    learner: Learner, labels: np.ndarray | None, num_classes: int
+) -> list[int] | None:
+    """Count what is in memory by class; the learner knows only when each image arrived."""
+    memory = getattr(learner, "memory_", None)
+    if memory is None or labels is None:
+        return None
+    held = labels[memory.arrivals.numpy()]
+    counts: list[int] = np.bincount(held, minlength=num_classes).tolist()
+    return counts

@@ -1,0 +1,41 @@
+"""Ctrl-C and SIGTERM: finish the batch in hand, then stop."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from scale._errors import ScaleError
+
+
+class RunInterrupted(ScaleError):
+    """The user stopped the run; everything up to here is saved."""
+
+    def __init__(self, out: Path) -> None:
+        super().__init__(f"stopped and saved; go on with: scale run --out {out} --resume")
+
+
+class Interrupts:
+    """Within the block the first Ctrl-C (or SIGTERM) is noted; the second stops at once."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True

@@ -1,0 +1,97 @@
+"""Evaluations along the stream, the floors beside them, and the summary at the end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scale._files import atomic_path, write_atomic
+from scale.evaluate import average, drop, floor_transforms, forgetting
+from scale.runs.config import RunConfig
+from scale.runs.display import Display
+from scale.runs.record import MetricsFile
+from scale.runs.setting import Setting
+
+MAP_POINTS = 1000  # evaluation images whose features are kept for the embedding map
+
+
+def measure(setting: Setting, out: Path, metrics: MetricsFile, *, full: bool) -> dict[str, Any]:
+    """Evaluate the learner as it is now, record it, and keep features for the embedding map.
+
+    Parameters
+    ----------
+    full
+        Also with the whole train split as bank: slow, so only at the start and at the end.
+    """
+    position = setting.stream.cursor
+    record: dict[str, Any] = {"kind": "evaluation", "position": position}
+    evaluator = setting.evaluator
+    if evaluator is not None:
+        record.update(evaluator(setting.learner.transform, full=full))
+        _keep_features(setting, out / "embeddings" / f"{position:010d}.npz")
+    metrics.append(record)
+    return record
+
+
+def measure_floors(
+    setting: Setting, out: Path, metrics: MetricsFile, display: Display
+) -> dict[str, dict[str, Any]]:
+    """Evaluate features that learn nothing, once per run: `random`, `pixels`, `pca`."""
+    path = out / "floors.json"
+    evaluator = setting.evaluator
+    if evaluator is None:
+        return {}
+    if setting.stream.cursor > 0 and path.is_file():
+        stored: dict[str, dict[str, Any]] = json.loads(path.read_text())
+        return stored
+    display.message("measuring what features that learn nothing reach")
+    # The learner before its first batch: its own random start, and the first point of its curve.
+    start = measure(setting, out, metrics, full=True)
+    floors = {"random": {k: v for k, v in start.items() if k not in ("kind", "position")}}
+    size = getattr(getattr(setting.learner, "augmentation_", None), "size", None)
+    transforms = floor_transforms(evaluator.sets.bank_images, size, evaluator.seed)
+    for name, transform in transforms.items():
+        floors[name] = evaluator(transform, full=True)
+    write_atomic(path, json.dumps(floors, indent=1) + "\n")
+    display.floors(floors)
+    return floors
+
+
+def summarise(
+    config: RunConfig, setting: Setting, metrics: MetricsFile, floors: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the final numbers of a run, the course of the stream, and the floors."""
+    evaluations = metrics.records("evaluation")
+    batches = metrics.records("batch")
+    summary: dict[str, Any] = {
+        "dataset": config.dataset,
+        "stream": config.stream,
+        "method": config.method,
+        "seed": config.seed,
+        "images": setting.stream.num_samples,
+        "batches": len(setting.stream),
+        "collapsed": bool(batches and batches[-1].get("collapsed", False)),
+    }
+    if evaluations and "knn" in evaluations[-1]:
+        last = evaluations[-1]
+        summary.update({k: v for k, v in last.items() if k not in ("kind", "position")})
+        per_class = np.array([e["knn_per_class"] for e in evaluations])
+        knn = [e["knn"] for e in evaluations]
+        summary["forgetting"] = forgetting(per_class)
+        summary["drop"] = drop(knn)
+        summary["average"] = average(knn, [e["position"] for e in evaluations])
+        summary["floors"] = floors
+    return summary
+
+
+def _keep_features(setting: Setting, path: Path) -> None:
+    assert setting.evaluator is not None
+    sets = setting.evaluator.sets
+    chosen = np.linspace(0, len(sets.eval_labels) - 1, MAP_POINTS).astype(int)
+    chosen = np.unique(chosen)
+    features = setting.learner.transform(sets.eval_images[chosen])
+    with atomic_path(path) as part, open(part, "wb") as file:
+        np.savez(file, features=features, labels=sets.eval_labels[chosen])

@@ -1,0 +1,31 @@
+"""What suits a dataset, whatever the stream: encoder, views, batch size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Usual settings of a dataset; the user's own come first."""
+
+    stream_batch: int = 128
+    params: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the method."""
+
+
+
+RECIPES: dict[str, Recipe] = {
+    "cifar10": Recipe(),
+    "cifar100": Recipe(),
+    "tinyimagenet10": Recipe(params={"augmentation": "tinyimagenet"}),
+    "mnist": Recipe(256, {"encoder": "cnn", "augmentation": "mnist"}),
+    "digits": Recipe(64, {"encoder": "cnn", "augmentation": "digits", "memory_batch": 64}),
+    "digits8": Recipe(64, {"encoder": "cnn", "augmentation": "mnist", "memory_batch": 64}),
+}
+
+
+def recipe_for(dataset: str) -> Recipe:
+    """Return the recipe of `dataset`; other datasets are treated like natural images."""
+    return RECIPES.get(dataset, Recipe())

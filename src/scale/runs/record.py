@@ -1,0 +1,79 @@
+"""The records of a run: lines of JSON, and a lock against a second process."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+from pathlib import Path
+from typing import IO, Any
+
+from scale._errors import InputError, ScaleError
+
+
+class MetricsFile:
+    """An append-only file of JSON lines that can be cut back to where a checkpoint was.
+
+    It holds nothing that depends on time, so that equal runs have equal files.
+    """
+
+    def __init__(self, path: Path, size: int = 0) -> None:
+        """Open `path` and forget what was written after the first `size` bytes."""
+        path.touch()
+        if path.stat().st_size < size:
+            raise ScaleError(f"{path} is shorter than at the last checkpoint; it was changed")
+        os.truncate(path, size)
+        self.path = path
+        self._file = open(path, "ab")  # noqa: SIM115 - closed by close()
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add one line."""
+        try:
+            self._file.write(json.dumps(record).encode() + b"\n")
+            self._file.flush()
+        except OSError as error:
+            raise ScaleError(
+                f"cannot write {self.path} ({error.strerror}); free space and run with --resume"
+            ) from error
+
+    def sync(self) -> int:
+        """Bring the file to disk and return its size."""
+        os.fsync(self._file.fileno())
+        return self._file.tell()
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        """Return the records of one kind so far."""
+        return read_metrics(self.path, kind)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_metrics(path: Path, kind: str) -> list[dict[str, Any]]:
+    """Return the records of one kind (``batch`` or ``evaluation``) in a metrics file."""
+    records = []
+    with open(path, "rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):  # a kill can leave half a line at the end
+                record = json.loads(line)
+                if record["kind"] == kind:
+                    records.append(record)
+    return records
+
+
+def plain(value: float) -> float | None:
+    """Return a number that JSON knows: None for NaN and infinities."""
+    return float(value) if math.isfinite(value) else None
+
+
+def lock(folder: Path) -> IO[str]:
+    """Hold the run's folder for this process until the returned file is closed."""
+    file = open(folder / ".lock", "w")  # noqa: SIM115 - held open by the caller
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise InputError(f"another process is running in {folder}; wait for it or use another --out") from error
+    return file

@@ -1,0 +1,190 @@
+"""One run: stream -> learner -> evaluation -> record, resumable at any moment."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from scale._errors import InputError
+from scale._files import atomic_path, write_atomic
+from scale.methods import Learner, load, restore
+from scale.runs.checkpoint import Checkpoints
+from scale.runs.config import RunConfig, versions
+from scale.runs.display import Display
+from scale.runs.health import describe_batch
+from scale.runs.interrupt import Interrupts, RunInterrupted
+from scale.runs.measure import measure, measure_floors, summarise
+from scale.runs.record import MetricsFile, lock
+from scale.runs.setting import Setting, prepare
+from scale.streams import class_over_time
+
+
+def run(
+    config: RunConfig,
+    out: Path,
+    *,
+    resume: bool = False,
+    checkpoint_seconds: float = 60.0,
+    display: Display | None = None,
+) -> dict[str, Any]:
+    """Run to the end, or go on with a run that was stopped, and return its summary.
+
+    A run that was killed at any moment and resumed ends with the metrics and the weights, bit for
+    bit, of one that was not.
+
+    Parameters
+    ----------
+    config
+        What to run.
+    out
+        The run's folder: config, metrics, checkpoints, learner, summary.
+    resume
+        Go on from the last checkpoint in `out`.
+    checkpoint_seconds
+        Least time between two checkpoints; 0 writes one after every batch.
+    display
+        Shows what happens; nothing is shown when not given.
+    """
+    display = display or Display()
+    _claim(out, config, resume)
+    with lock(out), Interrupts() as interrupts, display:
+        torch.set_num_threads(config.threads or torch.get_num_threads())
+        setting = prepare(config, display.loading)
+        _write_config(out, config, setting)
+        checkpoints = Checkpoints(out / "checkpoints")
+        metrics, elapsed = _restore(setting, checkpoints, out, display)
+        stream, learner = setting.stream, setting.learner
+        clock = time.monotonic() - elapsed
+        saved = time.monotonic()
+        display.start(config, setting)
+        floors = measure_floors(setting, out, metrics, display)
+        due = evaluation_points(len(stream), config.evaluations)
+
+        for batch in stream:
+            learner.partial_fit(batch)
+            number = -(-stream.cursor // stream.batch_size)
+            record = describe_batch(setting, number)
+            metrics.append(record)
+            display.batch(record)
+            if number in due:
+                display.evaluation(measure(setting, out, metrics, full=number == len(stream)))
+            stop = interrupts.requested
+            if stop or time.monotonic() - saved >= checkpoint_seconds:
+                _save(setting, checkpoints, metrics, time.monotonic() - clock)
+                saved = time.monotonic()
+            if stop:
+                raise RunInterrupted(out)
+
+        learner.save(out / "learner.safetensors")
+        summary = summarise(config, setting, metrics, floors)
+        summary["timing"] = _timing(time.monotonic() - clock, setting)
+        metrics.close()
+        write_atomic(out / "summary.json", json.dumps(summary, indent=1) + "\n")
+        display.finish(summary)
+        return summary
+
+
+def evaluation_points(batches: int, evaluations: int) -> set[int]:
+    """Return after which batches to evaluate: evenly spread, the last one included.
+
+    Examples
+    --------
+    >>> sorted(evaluation_points(10, 4))
+    [2, 5, 8, 10]
+    """
+    return {round((i + 1) * batches / evaluations) for i in range(evaluations)} - {0}
+
+
+def load_learner(folder: Path) -> Learner:
+    """Return the learner of a run: as it ended, or as it is at the newest checkpoint."""
+    RunConfig.read(folder)
+    final = folder / "learner.safetensors"
+    if final.is_file():
+        return load(final)
+    warnings: list[str] = []
+    found = Checkpoints(folder / "checkpoints").read(warnings.append)
+    if found is None:
+        raise InputError(f"the run in {folder} has no checkpoint yet")
+    state, meta = found
+    return restore(state, meta["learner"], origin=str(folder))
+
+
+def _claim(out: Path, config: RunConfig, resume: bool) -> None:
+    """Make the folder, or make sure that what is in it is this very run."""
+    if resume:
+        stored = RunConfig.read(out)
+        given, kept = config.to_json(), stored.to_json()
+        different = [name for name in given if given[name] != kept[name]]
+        if different:
+            name = different[0]
+            raise InputError(
+                f"the run in {out} was started with {name} = {kept[name]}, not {given[name]}; "
+                "resume it without that option, or start another with a new --out"
+            )
+    elif (out / "config.json").exists():
+        raise InputError(f"{out} already holds a run; add --resume to go on, or choose a new --out")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
+
+
+def _write_config(out: Path, config: RunConfig, setting: Setting) -> None:
+    described = {
+        "run": config.to_json(),
+        "learner": setting.learner.describe(),
+        "data": setting.facts(),
+        "protocol": dataclasses.asdict(setting.protocol),
+        "threads": torch.get_num_threads(),
+        "versions": versions(),
+    }
+    if (out / "config.json").exists():
+        return
+    if setting.labels is not None:
+        order = np.arange(len(setting.labels))
+        shares = class_over_time(order, setting.labels, len(setting.class_names))
+        with atomic_path(out / "stream.npy") as part, open(part, "wb") as file:
+            np.save(file, shares)
+    write_atomic(out / "config.json", json.dumps(described, indent=1) + "\n")
+
+
+def _restore(
+    setting: Setting, checkpoints: Checkpoints, out: Path, display: Display
+) -> tuple[MetricsFile, float]:
+    """Bring stream, learner and metrics to where the newest good checkpoint was."""
+    found = checkpoints.read(display.message)
+    if found is None:
+        return MetricsFile(out / "metrics.jsonl"), 0.0
+    state, meta = found
+    setting.learner.start(tuple(meta["learner"]["image_shape"]))
+    setting.learner.load_state_dict(state)
+    setting.stream.seek(meta["cursor"])
+    display.message(f"going on from image {meta['cursor']} of {setting.stream.num_samples}")
+    return MetricsFile(out / "metrics.jsonl", meta["metrics_bytes"]), meta["elapsed_seconds"]
+
+
+def _save(
+    setting: Setting, checkpoints: Checkpoints, metrics: MetricsFile, elapsed: float
+) -> None:
+    meta = {
+        "learner": setting.learner.describe(),
+        "cursor": setting.stream.cursor,
+        "metrics_bytes": metrics.sync(),
+        "elapsed_seconds": elapsed,
+    }
+    checkpoints.write(setting.stream.cursor, setting.learner.state_dict(), meta)
+
+
+def _timing(elapsed: float, setting: Setting) -> dict[str, float]:
+    return {
+        "wall_seconds": elapsed,
+        "images_per_second": setting.stream.num_samples / max(elapsed, 1e-9),
+        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }

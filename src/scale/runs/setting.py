@@ -1,0 +1,111 @@
+"""From a config to the things a run needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scale._errors import InputError, NoSplitError
+from scale.data import ImageSet, load_dataset
+from scale.evaluate import Evaluator, Protocol, draw_evaluation_sets, hold_out, protocol_for
+from scale.methods import METHODS, Learner
+from scale.runs.config import RunConfig
+from scale.runs.recipes import recipe_for
+from scale.streams import Stream, make_order
+
+VALIDATION_SEED = 20_000_000  # far from any run's: validation images are the same for all seeds
+
+
+@dataclass
+class Setting:
+    """What one run works with. Labels stay here: the stream and the learner have none."""
+
+    stream: Stream
+    learner: Learner
+    evaluator: Evaluator | None
+    protocol: Protocol
+    labels: np.ndarray | None
+    """Class of each image in the order of the stream."""
+    class_names: tuple[str, ...]
+    source: str
+    skipped: tuple[str, ...]
+
+    def facts(self) -> dict[str, Any]:
+        """What the data turned out to be, for the record."""
+        return {
+            "source": self.source,
+            "images": self.stream.num_samples,
+            "batches": len(self.stream),
+            "image_shape": list(self.stream.images.shape[1:]),
+            "class_names": list(self.class_names),
+            "per_class": [] if self.labels is None else np.bincount(
+                self.labels, minlength=len(self.class_names)
+            ).tolist(),
+            "evaluation": None if self.evaluator is None else self.evaluator.sets.counts(),
+            "skipped": list(self.skipped),
+        }
+
+
+def prepare(
+    config: RunConfig, progress: Callable[[int, int], None] | None = None
+) -> Setting:
+    """Load the data, draw stream and evaluation sets, make the learner."""
+    train, test = _load(config, progress)
+    protocol = protocol_for(
+        config.dataset,
+        train.labels if train.labels is not None else [],
+        None if test is None or test.labels is None else test.labels,
+    )
+    evaluator = None
+    if train.labels is not None:
+        if config.validation or test is None:
+            seed = VALIDATION_SEED if config.validation else config.seed
+            train, test = hold_out(train, protocol.eval_per_class, seed)
+        sets = draw_evaluation_sets(train, test, protocol, config.seed)
+        evaluator = Evaluator(sets, protocol, config.seed)
+    order = make_order(
+        config.stream,
+        train.labels,
+        samples_per_class=config.samples_per_class or protocol.samples_per_class,
+        class_order=config.class_order,
+        seed=config.seed,
+        num_samples=len(train),
+    )
+    recipe = recipe_for(config.dataset)
+    stream = Stream(train.images, order, config.stream_batch or recipe.stream_batch)
+    return Setting(
+        stream=stream,
+        learner=make_learner(config),
+        evaluator=evaluator,
+        protocol=protocol,
+        labels=None if train.labels is None else train.labels[order],
+        class_names=train.class_names,
+        source=train.source,
+        skipped=train.skipped,
+    )
+
+
+def make_learner(config: RunConfig) -> Learner:
+    """Return the learner of a config; the dataset's recipe fills in what the user left open."""
+    method = METHODS[config.method]
+    params = {**recipe_for(config.dataset).params, **config.params, "seed": config.seed}
+    try:
+        return method(**params)
+    except TypeError as error:
+        raise InputError(f"method {config.method!r}: {error}") from error
+
+
+def _load(
+    config: RunConfig, progress: Callable[[int, int], None] | None
+) -> tuple[ImageSet, ImageSet | None]:
+    options = {"label": config.label, "on_bad": config.on_bad, "image_size": config.image_size}
+    train = load_dataset(config.dataset, "train", progress=progress, **options)
+    if config.validation or train.labels is None:
+        return train, None
+    try:
+        return train, load_dataset(config.dataset, "test", progress=progress, **options)
+    except NoSplitError:
+        return train, None  # no test split: part of train is held out

@@ -1,0 +1,56 @@
+"""What a picture of a stream shows: how much of each class, over time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scale._errors import InputError
+
+
+def class_over_time(
+    order: npt.NDArray[np.integer[Any]],
+    labels: npt.NDArray[np.integer[Any]],
+    num_classes: int,
+    bins: int = 200,
+) -> npt.NDArray[np.float64]:
+    """Fraction of each class in each of `bins` equal stretches of a stream.
+
+    Parameters
+    ----------
+    order
+        Indices in the order of the stream.
+    labels
+        Class of each sample of the data, in [0, num_classes).
+    num_classes
+        T, the number of classes.
+    bins
+        Number of stretches; a stream shorter than that shows some samples in several.
+
+    Returns
+    -------
+    ndarray
+        (bins, T); rows sum to 1.
+
+    Examples
+    --------
+    >>> class_over_time(np.array([0, 2, 1, 3]), np.array([0, 1, 0, 1]), 2, bins=2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    if len(order) == 0 or bins < 1:
+        raise InputError(f"a picture of {len(order)} samples in {bins} stretches shows nothing")
+    arriving = np.asarray(labels)[order]
+    if arriving.min() < 0 or arriving.max() >= num_classes:
+        raise InputError(
+            f"labels go from {arriving.min()} to {arriving.max()}; with {num_classes} classes they "
+            f"are from 0 to {num_classes - 1}"
+        )
+    if len(arriving) < bins:
+        arriving = arriving[np.arange(bins) * len(arriving) // bins]
+    stretch = np.arange(len(arriving)) * bins // len(arriving)
+    counts = np.bincount(stretch * num_classes + arriving, minlength=bins * num_classes)
+    counts = counts.reshape(bins, num_classes)
+    fraction: npt.NDArray[np.float64] = counts / counts.sum(1, keepdims=True)
+    return fraction

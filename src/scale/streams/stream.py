@@ -1,0 +1,104 @@
+"""A stream of images without labels: batches in one given order, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scale._errors import InputError
+from scale.streams._registry import Indices
+
+Images = npt.NDArray[np.uint8]
+
+
+class Stream:
+    """Batches of images in the order of a stream, without labels: single pass, resumable.
+
+    Parameters
+    ----------
+    images
+        uint8, (N, C, H, W); not copied as a whole, so it may be a memory map.
+    order
+        Indices into `images`, each at most once, as from `make_order`; None is all, as they lie.
+    batch_size
+        Images in a batch; the last one may be smaller.
+
+    Examples
+    --------
+    >>> stream = Stream(np.zeros((5, 1, 2, 2), np.uint8), batch_size=2)
+    >>> len(stream), [len(batch) for batch in stream], stream.cursor
+    (3, [2, 2, 1], 5)
+    >>> stream.seek(3)
+    >>> [len(batch) for batch in stream]
+    [2]
+    """
+
+    def __init__(
+        self,
+        images: Images,
+        order: npt.NDArray[np.integer[Any]] | None = None,
+        batch_size: int = 128,
+    ) -> None:
+        if images.dtype != np.uint8 or images.ndim != 4:
+            raise InputError(
+                f"images are {images.dtype} of shape {images.shape}; give uint8, (N, C, H, W)"
+            )
+        if batch_size < 1:
+            raise InputError(f"batch_size is {batch_size}; give at least 1")
+        self.images = images
+        self.order = _check_order(order, len(images))
+        self.batch_size = batch_size
+        self._cursor = 0
+
+    @property
+    def num_samples(self) -> int:
+        """Number of images in the whole stream."""
+        return len(self.order)
+
+    @property
+    def cursor(self) -> int:
+        """Number of images given so far; `seek` goes back to it."""
+        return self._cursor
+
+    def seek(self, cursor: int) -> None:
+        """Go on from the image after the first `cursor` ones."""
+        if not 0 <= cursor <= self.num_samples:
+            raise InputError(
+                f"cursor {cursor} is outside of the stream's {self.num_samples} samples; "
+                "give the cursor of a stream over the same data"
+            )
+        self._cursor = int(cursor)
+
+    def __len__(self) -> int:
+        """Number of batches in the whole stream."""
+        return -(-self.num_samples // self.batch_size)
+
+    def __iter__(self) -> Stream:
+        return self
+
+    def __next__(self) -> Images:
+        chosen = self.order[self._cursor : self._cursor + self.batch_size]
+        if len(chosen) == 0:
+            raise StopIteration
+        batch = np.ascontiguousarray(self.images[chosen])  # (n, C, H, W), a copy
+        self._cursor += len(chosen)
+        return batch
+
+
+def _check_order(order: npt.NDArray[np.integer[Any]] | None, available: int) -> Indices:
+    if order is None:
+        return np.arange(available, dtype=np.int64)
+    array = np.asarray(order)
+    if array.ndim != 1 or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
+        raise InputError(
+            f"order is {array.dtype} of shape {array.shape}; give a list of sample indices"
+        )
+    if array.size and (array.min() < 0 or array.max() >= available):
+        raise InputError(
+            f"order has indices from {array.min()} to {array.max()}; there are {available} images"
+        )
+    if len(np.unique(array)) < len(array):
+        raise InputError("order has an index twice; a stream gives each sample at most once")
+    return array.astype(np.int64)
