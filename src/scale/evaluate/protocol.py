@@ -37,7 +37,7 @@ PROTOCOLS: dict[str, Protocol] = {
     "cifar100": Protocol(samples_per_class=2560, eval_per_class=250, bank_size=5000),
     "tinyimagenet10": Protocol(samples_per_class=500, eval_per_class=50, bank_size=100),
     "mnist": Protocol(samples_per_class=4096, eval_per_class=500, bank_size=1000),
-    "digits": Protocol(samples_per_class=None, eval_per_class=40, bank_size=300, k=15),
+    "digits": Protocol(samples_per_class=None, eval_per_class=80, bank_size=1000),
 }
 
 

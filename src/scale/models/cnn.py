@@ -2,48 +2,44 @@
 
 from __future__ import annotations
 
-import math
-
 from torch import Tensor, nn
 
 from scale.models._registry import register_encoder
 
 
 class CNN(nn.Module):
-    """LeNet-like: three convolutions of stride 2 and one linear layer, 128 features.
+    """LeNet-like: four small convolutions, the mean over the map, 128 features.
 
-    Strides replace LeNet's pooling: a third of the time on a CPU.
+    Strides replace LeNet's pooling, which takes most of its time on a CPU; the mean instead of a
+    linear layer makes the features forget where in the image a digit stood.
     """
 
     output_dim = 128
 
-    def __init__(self, image_shape: tuple[int, int, int], width: int = 32) -> None:
+    def __init__(self, in_channels: int = 1, width: int = 16) -> None:
         super().__init__()
-        channels, height, width_px = image_shape
         self.layers = nn.Sequential(
-            *_layer(channels, width, kernel_size=5),
-            *_layer(width, 2 * width, kernel_size=3),
-            *_layer(2 * width, 4 * width, kernel_size=3),
-            nn.Flatten(),
-            nn.Linear(4 * width * math.ceil(height / 8) * math.ceil(width_px / 8), self.output_dim),
+            _layer(in_channels, width, kernel_size=5, stride=2),
+            _layer(width, 2 * width, kernel_size=3, stride=2),
+            _layer(2 * width, 4 * width, kernel_size=3, stride=2),
+            _layer(4 * width, self.output_dim, kernel_size=3, stride=1),
         )
 
     def forward(self, images: Tensor) -> Tensor:
-        features: Tensor = self.layers(images)
-        return features  # (n, 128)
+        maps: Tensor = self.layers(images)
+        return maps.mean(dim=(2, 3))  # (n, 128)
 
 
-def _layer(in_channels: int, channels: int, kernel_size: int) -> list[nn.Module]:
-    return [
-        nn.Conv2d(
-            in_channels, channels, kernel_size, stride=2, padding=kernel_size // 2, bias=False
-        ),
+def _layer(in_channels: int, channels: int, kernel_size: int, stride: int) -> nn.Module:
+    padding = kernel_size // 2
+    return nn.Sequential(
+        nn.Conv2d(in_channels, channels, kernel_size, stride, padding, bias=False),
         nn.BatchNorm2d(channels),
         nn.ReLU(inplace=True),
-    ]
+    )
 
 
 @register_encoder("cnn")
 def cnn(image_shape: tuple[int, int, int]) -> CNN:
     """For MNIST and digits."""
-    return CNN(image_shape)
+    return CNN(image_shape[0])
