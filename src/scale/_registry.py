@@ -28,10 +28,10 @@ class Registry(Generic[T]):
     ... def square(): return 4
     >>> shapes["square"]()
     4
-    >>> shapes["sqare"]
+    >>> shapes["cube"]
     Traceback (most recent call last):
         ...
-    scale._errors.UnknownNameError: no shape is called 'sqare'; did you mean 'square'? (known: square)
+    scale._errors.UnknownNameError: no shape is called 'cube' (known: square)
     """
 
     def __init__(self, kind: str) -> None:

@@ -117,20 +117,21 @@ def _parse_run(arguments: list[str]) -> tuple[RunOptions, RunConfig]:
     params = {**recipe_for(dataset).params, **method.presets.get(preset or "", {}), **config.params}
 
     Parsed = dataclasses.make_dataclass(
-        "Parsed", [("options", RunOptions), ("config", RunConfig), ("learner", method)]
+        "Parsed", [("folder", RunOptions), ("run", RunConfig), ("method", method)]
     )
     parsed: Any = tyro.cli(
-        Annotated[Parsed, tyro.conf.OmitArgPrefixes, tyro.conf.SuppressFixed],
+        Parsed,
         prog="scale run",
         description=run_command.__doc__,
         args=arguments,
+        config=(tyro.conf.OmitArgPrefixes, tyro.conf.SuppressFixed),
         default=Parsed(
             RunOptions(out=tyro.MISSING), dataclasses.replace(config, params={}), method(**params)
         ),
     )
-    chosen = parsed.learner.get_params()
+    chosen = parsed.method.get_params()
     chosen.pop("seed")
-    return parsed.options, dataclasses.replace(parsed.config, params=chosen)
+    return parsed.folder, dataclasses.replace(parsed.run, params=chosen)
 
 
 def embed_command(arguments: list[str]) -> int:
@@ -189,8 +190,12 @@ def streams_command(arguments: list[str]) -> int:
         from scale.report import draw_dataset_streams
 
         draw_dataset_streams(
-            dataset, out, label=label, samples_per_class=samples_per_class,
-            class_order=class_order, seed=seed,
+            dataset,
+            out,
+            label=label,
+            samples_per_class=samples_per_class,
+            class_order=class_order,
+            seed=seed,
         )
         _console().print(f"the streams of {dataset} are drawn in {out}", highlight=False)
         return 0

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from threadpoolctl import threadpool_limits
 
 from scale._errors import InputError
 from scale.evaluate._checks import check_features, check_labels, normalise
@@ -78,7 +79,8 @@ def kmeans(features: ArrayLike, T: int, seed: int, *, runs: int = 4) -> NDArray[
     if not 1 <= T <= len(matrix):
         raise InputError(f"T is {T} for {len(matrix)} features; expected 1 to as many clusters")
     model = KMeans(n_clusters=T, n_init=runs, random_state=seed)
-    with warnings.catch_warnings():
+    # On several threads scikit-learn adds up in the order in which they finish: not repeatable.
+    with warnings.catch_warnings(), threadpool_limits(1, user_api="openmp"):
         # Collapsed features have fewer than T distinct rows: some clusters stay empty.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit_predict(matrix).astype(np.int64)  # type: ignore[no-any-return]

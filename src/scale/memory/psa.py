@@ -30,8 +30,8 @@ class PSA:
 def psa_select(points: np.ndarray, size: int) -> np.ndarray:
     """Return the sorted indices of `size` well-spread rows of `points`.
 
-    The set of greatest Chebyshev diameter is split at the middle of its widest dimension until there
-    are `size` sets; from each the member nearest to the centre of its box is kept.
+    The set of greatest Chebyshev diameter is split at the middle of its widest dimension until
+    there are `size` sets; from each the member nearest to the centre of its box is kept.
 
     Every set splits in a way of its own, whatever the order, and no part is wider than its whole:
     so the sets to split are the `size - 1` widest of the whole tree, which is grown level by level,

@@ -5,4 +5,12 @@ from scale.methods._contrastive import ContrastiveLearner
 from scale.methods._registry import METHODS, register_method
 from scale.methods.scale import SCALE
 
-__all__ = ["METHODS", "SCALE", "ContrastiveLearner", "Learner", "load", "register_method", "restore"]
+__all__ = [
+    "METHODS",
+    "SCALE",
+    "ContrastiveLearner",
+    "Learner",
+    "load",
+    "register_method",
+    "restore",
+]

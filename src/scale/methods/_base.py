@@ -27,8 +27,8 @@ CHUNK = 512  # images that transform takes through the encoder at once
 class Learner(ABC):
     """Learns from batches of unlabelled images, each seen once; gives embeddings at any moment.
 
-    A subclass is a dataclass whose fields are its parameters. Learned attributes end in ``_`` and are
-    made in `_start`, from the first images that come.
+    A subclass is a dataclass whose fields are its parameters. Learned attributes end in ``_`` and
+    are made in `_start`, from the first images that come.
     """
 
     name: ClassVar[str]
@@ -62,7 +62,7 @@ class Learner(ABC):
             raise InputError("transform got an empty batch; pass at least one image")
         self._ensure_started(batch)
         with torch.no_grad():
-            chunks = [self._embed(chunk).float().cpu() for chunk in batch.split(CHUNK)]
+            chunks = [self._embed(chunk).float().cpu() for chunk in torch.split(batch, CHUNK)]
         return torch.cat(chunks).numpy()
 
     def save(self, path: str | Path) -> None:

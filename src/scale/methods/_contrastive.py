@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
-import tyro
 from torch import Tensor, nn
 
 from scale._errors import InputError, NonFiniteLossError
@@ -20,7 +19,10 @@ from scale.models import ImageShape, build_encoder, build_projector
 
 PIXEL_MEAN, PIXEL_STD = 0.5, 0.25  # the same for every stream: nothing is known of it beforehand
 
-EncoderLike = Annotated[str | nn.Module, tyro.conf.arg(constructor=str)]
+if TYPE_CHECKING:
+    EncoderLike = str | nn.Module
+else:
+    EncoderLike = str  # all that the command line can give
 
 
 @dataclass(kw_only=True)
@@ -28,8 +30,8 @@ class ContrastiveLearner(Learner):
     """Encoder, projector, views, optimiser and memory; a method adds its loss.
 
     Per stream batch of n images, `steps_per_batch` times: m images are drawn from memory, all n + m
-    get two views, one forward pass takes the 2(m+n) views to features h and projections z, `_losses`
-    turns them into a loss, and one SGD step follows. Then memory takes the batch in.
+    get two views, one forward pass takes the 2(m+n) views to features h and projections z,
+    `_losses` turns them into a loss, and one SGD step follows. Then memory takes the batch in.
 
     Attributes
     ----------
@@ -76,7 +78,8 @@ class ContrastiveLearner(Learner):
         encoder, self.output_dim_ = build_encoder(self.encoder, shape, weights)
         projector = build_projector(self.output_dim_, self.projection_dim, weights)
         # On small convolutions channels-last is the faster layout, on CPUs and on GPUs.
-        self.encoder_ = encoder.to(self.device, memory_format=torch.channels_last).train()
+        encoder = encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.encoder_: nn.Module = encoder.to(self.device).train()
         self.projector_ = projector.to(self.device).train()
         self.optimizer_ = torch.optim.SGD(
             self._trained(), lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay
@@ -149,7 +152,7 @@ class ContrastiveLearner(Learner):
         if self.memory_.wants_features(len(batch)):
             candidates = torch.cat([self.memory_.images, batch])
             with torch.no_grad():
-                features = torch.cat([self._embed(c) for c in candidates.split(CHUNK)])
+                features = torch.cat([self._embed(c) for c in torch.split(candidates, CHUNK)])
         self.memory_.update(batch, features)
 
     def _embed(self, batch: Tensor) -> Tensor:

@@ -14,8 +14,8 @@ CHANNELS = (1, 3, 4)
 def as_batch(images: object, image_shape: tuple[int, int, int] | None = None) -> Tensor:
     """Return images as a uint8 tensor of shape (n, c, h, w) that does not alias the caller's.
 
-    Accepts uint8 arrays and tensors, n x c x h x w or n x h x w x c; `image_shape` is the shape that
-    earlier images had.
+    Accepts uint8 arrays and tensors, n x c x h x w or n x h x w x c; `image_shape` is the shape
+    that earlier images had.
     """
     if isinstance(images, np.ndarray):
         if images.dtype != np.uint8:

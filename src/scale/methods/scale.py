@@ -52,13 +52,13 @@ class SCALE(ContrastiveLearner):
     kappa: float = 0.03
     """Temperature of the similarity (paper: 0.1)."""
     mu: float = 0.3
-    """Threshold of the pseudo-positives, between mean (0) and greatest similarity (1) (paper: 0.05)."""
+    """Threshold of pseudo-positives between mean (0) and greatest (1) similarity (paper: 0.05)."""
     lam: float = 0.1
     """Weight of the forgetting loss (the paper's lambda)."""
     lam_relative: bool = False
-    """Scale lam by the ratio of the first contrastive to the first forgetting loss (released code)."""
+    """Multiply lam by first contrastive / first forgetting loss, as the released code does."""
     kappa_past: float | None = None
-    """Temperature of the past similarity; the same as kappa when not given (released code: 0.01)."""
+    """Temperature of the past similarity (released code: 0.01); kappa when not given."""
     memory_anchors: bool = True
     """Replayed views are anchors too, with their twin as positive (paper: negatives only)."""
     forgetting_direction: Direction = "past-to-current"
@@ -89,9 +89,13 @@ class SCALE(ContrastiveLearner):
         losses = {"loss": contrastive, "contrastive": contrastive, "pseudo_positives": count}
         if self.lam > 0:
             kappa_past = self.kappa if self.kappa_past is None else self.kappa_past
-            p_past = symmetric_sne(dot_products(self._past_z(stream_views, memory_views)), kappa_past)
+            p_past = symmetric_sne(
+                dot_products(self._past_z(stream_views, memory_views)), kappa_past
+            )
             forgetting = forgetting_loss(p, p_past, self.forgetting_direction)
-            losses["loss"] = contrastive + self._forgetting_weight(contrastive, forgetting) * forgetting
+            losses["loss"] = (
+                contrastive + self._forgetting_weight(contrastive, forgetting) * forgetting
+            )
             losses["forgetting"] = forgetting
         return losses
 
@@ -99,7 +103,8 @@ class SCALE(ContrastiveLearner):
         """Projections by the model as it was before this batch; of reused views only once."""
         with torch.no_grad():
             if self.views == "anew":
-                return self._past(torch.cat([stream_views, memory_views]))
+                z: Tensor = self._past(torch.cat([stream_views, memory_views]))
+                return z  # (2(m+n), 128)
             if self._past_stream_z is None:
                 self._past_stream_z = self._past(stream_views)
             if len(memory_views) == 0:

@@ -32,7 +32,9 @@ def small_map_conv3x3(maps: Tensor, weight: Tensor, stride: int) -> Tensor:
     columns = range((width - 1) // stride + 1)
     # The output at (i, j) sees the input through the taps that fall inside the map.
     taps = [
-        weight[:, :, 1 - i * stride : 1 - i * stride + height, 1 - j * stride : 1 - j * stride + width]
+        weight[
+            :, :, 1 - i * stride : 1 - i * stride + height, 1 - j * stride : 1 - j * stride + width
+        ]
         for i in rows
         for j in columns
     ]

@@ -16,7 +16,8 @@ class Projector(nn.Sequential):
         super().__init__(nn.Linear(in_dim, in_dim), nn.ReLU(), nn.Linear(in_dim, out_dim))
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.normalize(super().forward(input), dim=1)  # (n, out_dim)
+        projected: Tensor = super().forward(input)  # type: ignore[no-untyped-call]
+        return F.normalize(projected, dim=1)  # (n, out_dim)
 
 
 def build_projector(in_dim: int, out_dim: int, generator: torch.Generator) -> Projector:

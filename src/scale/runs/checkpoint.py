@@ -11,6 +11,7 @@ from torch import Tensor
 from scale._errors import DamagedFileError
 from scale._tensors import read_tensors, write_tensors
 
+FORMAT = "scale-checkpoint-1"
 KEPT = 2
 
 
@@ -29,21 +30,22 @@ class Checkpoints:
     def write(self, cursor: int, state: dict[str, Tensor], meta: dict[str, Any]) -> Path:
         """Write the state after `cursor` images and drop all but the newest two."""
         path = self.folder / f"{cursor:010d}.safetensors"
-        write_tensors(path, state, meta)
+        write_tensors(path, state, {"format": FORMAT, **meta})
         for old in self.paths()[:-KEPT]:
             old.unlink(missing_ok=True)
         for leftover in self.folder.glob(".*.part"):  # of a process that was killed while writing
             leftover.unlink(missing_ok=True)
         return path
 
-    def read(
-        self, warn: Callable[[str], None]
-    ) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    def read(self, warn: Callable[[str], None]) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Return the newest checkpoint that is whole, or None when there is none at all."""
         paths = self.paths()
         for path in reversed(paths):
             try:
-                return read_tensors(path)
+                state, meta = read_tensors(path)
+                if meta.get("format") != FORMAT:
+                    raise DamagedFileError(f"{path} is not a checkpoint ({FORMAT})")
+                return state, meta
             except DamagedFileError as error:
                 warn(f"{error}; going on from the checkpoint before it")
         if paths:

@@ -230,8 +230,8 @@ def summary_table(summary: dict[str, Any]) -> Table:
         cells = [f"{measures[name]:.1f}" if name in measures else "" for name in names]
         table.add_row(label, *cells, style=style)
     table.caption = (
-        f"average over the stream {summary['average']:.1f}, forgetting {summary['forgetting']:.1f}, "
-        f"{summary['timing']['wall_seconds']:.0f} s"
+        f"average over the stream {summary['average']:.1f}, "
+        f"forgetting {summary['forgetting']:.1f}, {summary['timing']['wall_seconds']:.0f} s"
     )
     return table
 

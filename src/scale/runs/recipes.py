@@ -15,7 +15,6 @@ class Recipe:
     """Parameters of the method."""
 
 
-
 RECIPES: dict[str, Recipe] = {
     "cifar10": Recipe(),
     "cifar100": Recipe(),

@@ -75,5 +75,7 @@ def lock(folder: Path) -> IO[str]:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         file.close()
-        raise InputError(f"another process is running in {folder}; wait for it or use another --out") from error
+        raise InputError(
+            f"another process is running in {folder}; wait for it or use another --out"
+        ) from error
     return file

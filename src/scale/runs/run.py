@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from scale._errors import InputError
+from scale._errors import InputError, NonFiniteLossError
 from scale._files import atomic_path, write_atomic
 from scale.methods import Learner, load, restore
 from scale.runs.checkpoint import Checkpoints
@@ -68,7 +68,7 @@ def run(
         due = evaluation_points(len(stream), config.evaluations)
 
         for batch in stream:
-            learner.partial_fit(batch)
+            _learn(learner, batch, checkpoints)
             number = -(-stream.cursor // stream.batch_size)
             record = describe_batch(setting, number)
             metrics.append(record)
@@ -163,6 +163,11 @@ def _restore(
     if found is None:
         return MetricsFile(out / "metrics.jsonl"), 0.0
     state, meta = found
+    mine = setting.learner.describe()
+    if any(meta["learner"][key] != mine[key] for key in ("method", "params")):
+        raise InputError(
+            f"the checkpoints in {out} are of another run; start again with a new --out"
+        )
     setting.learner.start(tuple(meta["learner"]["image_shape"]))
     setting.learner.load_state_dict(state)
     setting.stream.seek(meta["cursor"])
@@ -170,9 +175,16 @@ def _restore(
     return MetricsFile(out / "metrics.jsonl", meta["metrics_bytes"]), meta["elapsed_seconds"]
 
 
-def _save(
-    setting: Setting, checkpoints: Checkpoints, metrics: MetricsFile, elapsed: float
-) -> None:
+def _learn(learner: Learner, batch: np.ndarray, checkpoints: Checkpoints) -> None:
+    try:
+        learner.partial_fit(batch)
+    except NonFiniteLossError as error:
+        good = checkpoints.paths()
+        where = f"the last good checkpoint is {good[-1]}" if good else "there is no checkpoint yet"
+        raise NonFiniteLossError(f"{error}; {where}") from error
+
+
+def _save(setting: Setting, checkpoints: Checkpoints, metrics: MetricsFile, elapsed: float) -> None:
     meta = {
         "learner": setting.learner.describe(),
         "cursor": setting.stream.cursor,

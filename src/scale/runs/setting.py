@@ -41,17 +41,15 @@ class Setting:
             "batches": len(self.stream),
             "image_shape": list(self.stream.images.shape[1:]),
             "class_names": list(self.class_names),
-            "per_class": [] if self.labels is None else np.bincount(
-                self.labels, minlength=len(self.class_names)
-            ).tolist(),
+            "per_class": []
+            if self.labels is None
+            else np.bincount(self.labels, minlength=len(self.class_names)).tolist(),
             "evaluation": None if self.evaluator is None else self.evaluator.sets.counts(),
             "skipped": list(self.skipped),
         }
 
 
-def prepare(
-    config: RunConfig, progress: Callable[[int, int], None] | None = None
-) -> Setting:
+def prepare(config: RunConfig, progress: Callable[[int, int], None] | None = None) -> Setting:
     """Load the data, draw stream and evaluation sets, make the learner."""
     train, test = _load(config, progress)
     protocol = protocol_for(
@@ -101,11 +99,20 @@ def make_learner(config: RunConfig) -> Learner:
 def _load(
     config: RunConfig, progress: Callable[[int, int], None] | None
 ) -> tuple[ImageSet, ImageSet | None]:
-    options = {"label": config.label, "on_bad": config.on_bad, "image_size": config.image_size}
-    train = load_dataset(config.dataset, "train", progress=progress, **options)
+    def load(split: str) -> ImageSet:
+        return load_dataset(
+            config.dataset,
+            split,
+            label=config.label,
+            image_size=config.image_size,
+            on_bad=config.on_bad,
+            progress=progress,
+        )
+
+    train = load("train")
     if config.validation or train.labels is None:
         return train, None
     try:
-        return train, load_dataset(config.dataset, "test", progress=progress, **options)
+        return train, load("test")
     except NoSplitError:
         return train, None  # no test split: part of train is held out
