@@ -8,7 +8,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import tyro
+from tyro.conf import Positional
 
 from scale._errors import InputError, ScaleError
 
@@ -23,7 +26,11 @@ usage: scale COMMAND [options]        (scale COMMAND --help tells a command's op
 Keep learning from an unlabelled image stream: online, single pass, no labels, no boundaries.
 
 commands:
-{commands}
+  run       learn from a stream, with evaluation, checkpoints and pictures; --resume goes on
+  embed     embed new images with a run's encoder
+  table     show finished runs: mean and deviation over seeds, floors beside them
+  streams   draw the streams of a dataset as one picture, class over time
+  data      list the datasets and where they are; data get NAME downloads one
 
 try it:
   scale run --dataset digits --stream seq --out runs/first
@@ -33,12 +40,8 @@ try it:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status: 0 done, 2 the user's mistake, 130 interrupted."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
-        lines = (f"  {name:9} {command.__doc__}" for name, command in COMMANDS.items())
-        sys.stdout.write(USAGE.format(commands="\n".join(lines)))
-        return 0
     try:
-        return _command(arguments[0])(arguments[1:])
+        return dispatch(arguments)
     except ScaleError as error:
         sys.stderr.write(f"scale: {error}\n")
         return 130 if type(error).__name__ == "RunInterrupted" else 2
@@ -49,18 +52,37 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _command(name: str) -> Callable[[list[str]], int]:
-    if name == "--version":
-        return _version
-    if name not in COMMANDS:
-        known = ", ".join(COMMANDS)
-        raise InputError(f"there is no command {name!r}; the commands are {known}")
-    return COMMANDS[name]
+def dispatch(arguments: list[str]) -> int:
+    """Run the command that the first argument names."""
+    match arguments:
+        case [] | ["-h" | "--help" | "help", *_]:
+            sys.stdout.write(USAGE)
+        case ["--version", *_]:
+            from importlib.metadata import version
+
+            sys.stdout.write(f"scale-lifelong {version('scale-lifelong')}\n")
+        case ["run", *rest]:
+            run(*parse_run(rest))
+        case ["embed", *rest]:
+            tyro.cli(embed, prog="scale embed", args=rest)
+        case ["table", *rest]:
+            tyro.cli(table, prog="scale table", args=rest)
+        case ["streams", *rest]:
+            tyro.cli(streams, prog="scale streams", args=rest)
+        case ["data", "get", *rest]:
+            tyro.cli(data_get, prog="scale data get", args=rest)
+        case ["data", *rest]:
+            tyro.cli(data, prog="scale data", args=rest)
+        case [unknown, *_]:
+            raise InputError(
+                f"there is no command {unknown!r}; there are run, embed, table, streams, data"
+            )
+    return 0
 
 
 @dataclass(kw_only=True)
-class RunOptions:
-    """Where a run goes and how it is kept; what is run are the options after these."""
+class Folder:
+    """Where a run goes and how it is kept."""
 
     out: Path
     """Folder of the run: config, metrics, checkpoints, learner, summary, pictures."""
@@ -74,33 +96,8 @@ class RunOptions:
     """Draw the run's pictures at the end."""
 
 
-def run_command(arguments: list[str]) -> int:
-    """learn from a stream, with evaluation, checkpoints and pictures; --resume goes on"""
-    from scale.runs import run
-
-    options, config = _parse_run(arguments)
-    summary = run(
-        config,
-        options.out,
-        resume=options.resume,
-        checkpoint_seconds=options.checkpoint_seconds,
-        display=_display(),
-    )
-    console = _console()
-    if options.pictures:
-        from scale.report import draw_run
-
-        pictures = ", ".join(path.name for path in draw_run(options.out))
-        console.print(f"pictures in {options.out}: {pictures}", highlight=False, soft_wrap=True)
-    if summary["collapsed"]:
-        console.print("warning: the features had collapsed at the end of the stream")
-    return 0
-
-
-def _parse_run(arguments: list[str]) -> tuple[RunOptions, RunConfig]:
+def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
     """Build the parser from the method that is asked for, and parse."""
-    import tyro
-
     from scale.methods import METHODS
     from scale.runs import RunConfig, recipe_for
 
@@ -115,18 +112,17 @@ def _parse_run(arguments: list[str]) -> tuple[RunOptions, RunConfig]:
         known = ", ".join(method.presets) or "none"
         raise InputError(f"{method.name} has no preset {preset!r} (known: {known})")
     params = {**recipe_for(dataset).params, **method.presets.get(preset or "", {}), **config.params}
-
     Parsed = dataclasses.make_dataclass(
-        "Parsed", [("folder", RunOptions), ("run", RunConfig), ("method", method)]
+        "Parsed", [("folder", Folder), ("run", RunConfig), ("method", method)]
     )
     parsed: Any = tyro.cli(
         Parsed,
         prog="scale run",
-        description=run_command.__doc__,
+        description="Learn from a stream, with evaluation, checkpoints and pictures.",
         args=arguments,
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.SuppressFixed),
         default=Parsed(
-            RunOptions(out=tyro.MISSING), dataclasses.replace(config, params={}), method(**params)
+            Folder(out=tyro.MISSING), dataclasses.replace(config, params={}), method(**params)
         ),
     )
     chosen = parsed.method.get_params()
@@ -134,130 +130,135 @@ def _parse_run(arguments: list[str]) -> tuple[RunOptions, RunConfig]:
     return parsed.folder, dataclasses.replace(parsed.run, params=chosen)
 
 
-def embed_command(arguments: list[str]) -> int:
-    """embed new images with a run's encoder"""
-    import tyro
+def run(folder: Folder, config: RunConfig) -> None:
+    """Run, then draw the pictures."""
+    from scale import runs
 
-    def embed(
-        run: Annotated[Path, tyro.conf.Positional],
-        images: Annotated[str, tyro.conf.Positional],
-        out: Path,
-        on_bad: Literal["stop", "skip"] = "stop",
-    ) -> int:
-        """Embed new images with a run's encoder.
+    summary = runs.run(
+        config,
+        folder.out,
+        resume=folder.resume,
+        checkpoint_seconds=folder.checkpoint_seconds,
+        display=_display(),
+    )
+    if folder.pictures:
+        from scale.report import draw_run
 
-        Args:
-            run: Folder of a run, finished or not, or a saved learner.
-            images: A folder of images, one image, .npy, .npz, or a dataset's name.
-            out: The .npy file to write: one row of float32 features per image.
-            on_bad: stop at a file that is no readable image, or skip it.
-        """
-        from scale.runs import embed_images
-
-        z, skipped = embed_images(run, images, out, on_bad=on_bad)
-        console = _console()
-        for name in skipped:
-            console.print(f"skipped {name}", highlight=False, soft_wrap=True)
-        console.print(f"{z[0]} embeddings of {z[1]} numbers in {out}", highlight=False)
-        return 0
-
-    status: int = tyro.cli(embed, prog="scale embed", args=arguments)
-    return status
+        names = ", ".join(path.name for path in draw_run(folder.out))
+        _say(f"pictures in {folder.out}: {names or 'none, there are no labels'}")
+    if summary["collapsed"]:
+        _say("warning: the features had collapsed at the end of the stream")
 
 
-def streams_command(arguments: list[str]) -> int:
-    """draw the streams of a dataset as one picture, class over time"""
-    import tyro
+def embed(
+    run: Positional[Path],
+    images: Positional[str],
+    *,
+    out: Path,
+    on_bad: Literal["stop", "skip"] = "stop",
+) -> None:
+    """Embed new images with a run's encoder.
 
-    def streams(
-        dataset: str = "digits",
-        out: Path = Path("streams.png"),
-        label: str | None = None,
-        samples_per_class: int | None = None,
-        class_order: Literal["natural", "seeded"] = "natural",
-        seed: int = 0,
-    ) -> int:
-        """Draw the streams of a dataset as one picture, class over time.
+    Args:
+        run: Folder of a run, finished or not, or a saved learner.
+        images: A folder of images, .npy, .npz, or a dataset's name.
+        out: The .npy file to write: one row of float32 features per image.
+        on_bad: Stop at a file that is no readable image, or skip it.
+    """
+    from scale.runs import embed_images
 
-        Args:
-            dataset: Name, hub id, folder, .npy or .npz; it must have labels.
-            out: The picture to write.
-            label: Label column of a hub dataset, for example fine_label.
-            samples_per_class: Images of each class; the dataset's usual when not given.
-            class_order: Classes by their number or in an order drawn from the seed.
-            seed: Seed of the streams.
-        """
-        from scale.report import draw_dataset_streams
-
-        draw_dataset_streams(
-            dataset,
-            out,
-            label=label,
-            samples_per_class=samples_per_class,
-            class_order=class_order,
-            seed=seed,
-        )
-        _console().print(f"the streams of {dataset} are drawn in {out}", highlight=False)
-        return 0
-
-    status: int = tyro.cli(streams, prog="scale streams", args=arguments)
-    return status
+    (count, dim), skipped = embed_images(run, images, out, on_bad=on_bad)
+    for name in skipped:
+        _say(f"skipped {name}")
+    _say(f"{count} embeddings of {dim} numbers in {out}")
 
 
-def data_command(arguments: list[str]) -> int:
-    """list the datasets and where they are; data get NAME downloads one"""
-    import tyro
+def table(
+    sources: Positional[list[Path]], *, markdown: bool = False, to: Path | None = None
+) -> None:
+    """Show finished runs, mean and standard deviation over seeds, with the floors beside them.
 
-    def listing() -> int:
-        """List the datasets, whether they are here, and from where."""
-        from rich.table import Table
+    Args:
+        sources: Folders of finished runs, and files of records (.jsonl).
+        markdown: Print a Markdown table instead of one for the terminal.
+        to: Also append the runs among the sources to this file of records.
+    """
+    from rich.table import Table
 
-        from scale.data import list_datasets
+    from scale import report
 
-        table = Table()
-        for column in ("dataset", "images", "size", "where"):
-            table.add_column(column, overflow="fold")
-        for status in list_datasets():
-            images = ", ".join(f"{split} {count:,}" for split, count in status.splits.items())
-            size = f"{status.size / 1e6:.0f} MB" if status.size else ""
-            table.add_row(status.name, images, size, status.where)
-        _console().print(table)
-        return 0
-
-    def get(name: Annotated[str, tyro.conf.Positional]) -> int:
-        """Download a dataset from the Hugging Face hub, verified and resumable.
-
-        Args:
-            name: Name of a dataset, or a hub id (owner/name).
-        """
-        from scale.data import get_dataset
-
-        with _progress("downloading") as progress:
-            folder = get_dataset(name, progress=progress)
-        _console().print(f"{name} is in {folder}", highlight=False, soft_wrap=True)
-        return 0
-
-    if arguments[:1] == ["get"]:
-        status: int = tyro.cli(get, prog="scale data get", args=arguments[1:])
-    else:
-        description = "List the datasets; `scale data get NAME` downloads one."
-        status = tyro.cli(listing, prog="scale data", description=description, args=arguments)
-    return status
+    if to is not None:
+        added = report.append_records([path for path in sources if path.is_dir()], to)
+        sys.stderr.write(f"{added} new records in {to}\n")
+    rows = report.make_rows(report.read_records(sources))
+    if markdown:
+        sys.stdout.write(report.markdown(rows) + "\n")
+        return
+    shown = Table(*report.header(rows))
+    for row in rows:
+        shown.add_row(*report.cells(row, rows))
+    _console().print(shown)
 
 
-def _version(arguments: list[str]) -> int:
-    from importlib.metadata import version
+def streams(
+    *,
+    dataset: str = "digits",
+    out: Path = Path("streams.png"),
+    label: str | None = None,
+    samples_per_class: int | None = None,
+    class_order: Literal["natural", "seeded"] = "natural",
+    seed: int = 0,
+) -> None:
+    """Draw the streams of a dataset as one picture, class over time.
 
-    sys.stdout.write(f"scale-lifelong {version('scale-lifelong')}\n")
-    return 0
+    Args:
+        dataset: Name, hub id, folder, .npy or .npz; it must have labels.
+        out: The picture to write.
+        label: Label column of a hub dataset, for example fine_label.
+        samples_per_class: Images of each class; the dataset's usual when not given.
+        class_order: Classes by their number or in an order drawn from the seed.
+        seed: Seed of the streams.
+    """
+    from scale.report import draw_dataset_streams
+
+    draw_dataset_streams(
+        dataset,
+        out,
+        label=label,
+        samples_per_class=samples_per_class,
+        class_order=class_order,
+        seed=seed,
+    )
+    _say(f"the streams of {dataset} are drawn in {out}")
 
 
-COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "run": run_command,
-    "embed": embed_command,
-    "streams": streams_command,
-    "data": data_command,
-}
+def data() -> None:
+    """List the datasets, whether they are here, and from where; data get NAME downloads one."""
+    from rich.table import Table
+
+    from scale.data import list_datasets
+
+    shown = Table()
+    for column in ("dataset", "images", "size", "where"):
+        shown.add_column(column, overflow="fold")
+    for status in list_datasets():
+        images = ", ".join(f"{split} {count:,}" for split, count in status.splits.items())
+        size = f"{status.size / 1e6:.0f} MB" if status.size else ""
+        shown.add_row(status.name, images, size, status.where)
+    _console().print(shown)
+
+
+def data_get(name: Positional[str]) -> None:
+    """Download a dataset from the Hugging Face hub, verified and resumable.
+
+    Args:
+        name: Name of a dataset, or a hub id (owner/name).
+    """
+    from scale.data import get_dataset
+
+    with _progress("downloading") as progress:
+        folder = get_dataset(name, progress=progress)
+    _say(f"{name} is in {folder}")
 
 
 def _peek(arguments: list[str], option: str) -> str | None:
@@ -274,6 +275,10 @@ def _console() -> Console:
     from rich.console import Console
 
     return Console()
+
+
+def _say(text: str) -> None:
+    _console().print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _display() -> Display:
