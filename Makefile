@@ -1,20 +1,25 @@
 # Every target sets up .venv by itself when it is missing or out of date.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-slow lint bench clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch setuptools
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[dev,hub]'
+	$(PIP) torch setuptools
+	$(PIP) --no-build-isolation -e '.[dev,hub]'
 	touch $@
 
 demo: .venv/ready
-	$(BIN)/scale demo
+	rm -rf runs/demo
+	$(BIN)/scale run --dataset digits --stream seq --out runs/demo
 
 test: .venv/ready
 	$(BIN)/python -m pytest
+
+test-slow: .venv/ready
+	$(BIN)/python -m pytest -m slow
 
 lint: .venv/ready
 	$(BIN)/ruff check .
@@ -26,4 +31,4 @@ bench: .venv/ready
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv build dist *.egg-info
+	rm -rf .venv build dist src/*.egg-info

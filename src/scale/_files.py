@@ -31,7 +31,7 @@ def atomic_path(target: Path) -> Iterator[Path]:
         part.replace(target)
         _sync_folder(target.parent)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise ScaleError(
                 f"no space left on the disk of {target.parent}; free some and run again "
                 f"({target.name} was left as it was)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
@@ -71,5 +72,11 @@ class Registry(Generic[T]):
         if self._plugins_loaded:
             return
         self._plugins_loaded = True
-        for point in entry_points(group=f"scale.{self.kind}"):
-            self._entries.setdefault(point.name, point.load())
+        for point in entry_points(group=f"scale.{self.kind.replace(' ', '_')}"):
+            try:
+                self._entries.setdefault(point.name, point.load())
+            except Exception as error:  # someone else's code must not take ours down
+                warnings.warn(
+                    f"the {self.kind} {point.name!r} of {point.value} cannot be loaded: {error}",
+                    stacklevel=3,
+                )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
@@ -20,7 +23,12 @@ KEY = "scale"
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
     """Write tensors and JSON-able `meta` to `path`, whole or not at all."""
-    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    # Copies: safetensors refuses tensors that share memory, as tied weights do.
+    plain = {
+        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, tensor in tensors.items()
+    }
+    meta = json.loads(json.dumps(meta, default=_plain))  # as it will be read: keys become text
     header = json.dumps({"meta": meta, "digest": _digest(plain, meta)})
     with atomic_path(path) as part:
         try:
@@ -70,8 +78,13 @@ def _digest(tensors: dict[str, Tensor], meta: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise InputError(f"{value!r} cannot be written to a file; use numbers, texts and lists")
+
+
 def _as_os_error(error: SafetensorError) -> Exception:
     text = str(error)
-    if "os error 28" in text or "No space left" in text:
-        return OSError(28, "No space left on device")
-    return OSError(5, text)
+    found = re.search(r"os error (\d+)", text)
+    return OSError(int(found[1]) if found else errno.EIO, text)

@@ -65,7 +65,8 @@ def _partition(points: np.ndarray, size: int) -> np.ndarray:
         dim = width.argmax(axis=1)
         widest = (np.arange(len(counts)), dim)
         diameter = width[widest]
-        middle = (low[widest] + high[widest]) / 2
+        # In double precision: between two neighbouring floats lies no other one.
+        middle = (low[widest].astype(np.float64) + high[widest]) / 2
         side = points[members, dim[set_of]] >= middle[set_of]
         levels.append((members, set_of, side))
         diameters.append(diameter)

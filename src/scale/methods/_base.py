@@ -119,6 +119,10 @@ class Learner(ABC):
 
     def start(self, image_shape: ImageShape) -> None:
         """Make the learner ready for images of this shape; the first batch does it otherwise."""
+        try:
+            torch.empty(0, device=self.device)
+        except (RuntimeError, AssertionError) as error:
+            raise InputError(f"device {self.device!r} cannot be used here: {error}") from error
         self._start(image_shape)
         self.image_shape_ = image_shape
 
@@ -149,11 +153,13 @@ def restore(
     origin: str = "the file",
 ) -> Learner:
     """Make a learner from its state and its description."""
-    if meta.get("format") != FORMAT:
-        raise DamagedFileError(
-            f"{origin} holds {meta.get('format', 'something')!r}, not a learner ({FORMAT})"
-        )
-    params = dict(meta["params"], device=device)
+    found = meta.get("format") if isinstance(meta, dict) else None
+    if found != FORMAT:
+        raise DamagedFileError(f"{origin} holds {found or 'something'!r}, not a learner ({FORMAT})")
+    params, shape = meta.get("params"), meta.get("image_shape")
+    if not isinstance(params, dict) or not isinstance(shape, list) or len(shape) != 3:
+        raise DamagedFileError(f"{origin} is damaged: it does not say how to make its learner")
+    params = {**params, "device": device}
     if encoder is not None:
         params["encoder"] = encoder
     elif str(params.get("encoder", "")).startswith("module:"):
@@ -163,11 +169,11 @@ def restore(
         )
     try:
         learner = METHODS[meta["method"]](**params)
-        channels, height, width = meta["image_shape"]
-        learner.start((channels, height, width))
+        learner.start((shape[0], shape[1], shape[2]))
         learner.load_state_dict(state)
     except (TypeError, RuntimeError, KeyError) as error:
         raise DamagedFileError(
-            f"{origin} does not fit this version of {meta['method']!r}: {error}"
+            f"{origin} does not fit this version of {meta.get('method')!r}: "
+            f"{str(error).splitlines()[0]}"
         ) from error
     return learner

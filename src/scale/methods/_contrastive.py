@@ -15,7 +15,7 @@ from scale.augment import AUGMENTATIONS, resize, two_views
 from scale.memory import Memory
 from scale.methods._base import CHUNK, Learner
 from scale.methods._state import Part, State, flatten, unflatten
-from scale.models import ImageShape, build_encoder, build_projector
+from scale.models import ImageShape, build_encoder, build_projector, default_rng
 
 PIXEL_MEAN, PIXEL_STD = 0.5, 0.25  # the same for every stream: nothing is known of it beforehand
 
@@ -71,6 +71,12 @@ class ContrastiveLearner(Learner):
             raise InputError(f"steps_per_batch must be 1 or more, got {self.steps_per_batch}")
         if self.memory_batch < 0:
             raise InputError(f"memory_batch must be 0 or more, got {self.memory_batch}")
+        if self.views not in ("once", "anew"):
+            raise InputError(f"views must be 'once' or 'anew', got {self.views!r}")
+        if self.lr < 0:
+            raise InputError(f"lr must be 0 or more, got {self.lr}")
+        if self.seed < 0:
+            raise InputError(f"seed must be 0 or more, got {self.seed}")
         self.augmentation_ = AUGMENTATIONS[self.augmentation]
         weights, self._view_rng, memory_rng = _generators(self.seed, 3)
         side = self.augmentation_.size
@@ -125,7 +131,8 @@ class ContrastiveLearner(Learner):
 
     def _forward(self, views: Tensor) -> Tensor:
         """Return the projections z of views, and keep their features."""
-        h = self.encoder_(views)  # (2(m+n), d)
+        with default_rng(self._view_rng):  # dropout in a module of the user's own
+            h = self.encoder_(views)  # (2(m+n), d)
         self.features_ = h.detach()
         z: Tensor = self.projector_(h)
         return z  # (2(m+n), 128)
@@ -159,8 +166,10 @@ class ContrastiveLearner(Learner):
         pixels = resize(batch.to(self.device), self.augmentation_.size)
         pixels = pixels.sub_(PIXEL_MEAN).div_(PIXEL_STD)
         self.encoder_.eval()
-        h: Tensor = self.encoder_(pixels.contiguous(memory_format=torch.channels_last))
-        self.encoder_.train()
+        try:
+            h: Tensor = self.encoder_(pixels.contiguous(memory_format=torch.channels_last))
+        finally:
+            self.encoder_.train()
         return h  # (n, d)
 
     def _parts(self) -> dict[str, Part]:

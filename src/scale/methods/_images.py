@@ -20,7 +20,7 @@ def as_batch(images: object, image_shape: tuple[int, int, int] | None = None) ->
     if isinstance(images, np.ndarray):
         if images.dtype != np.uint8:
             raise _wrong_dtype(images.dtype)
-        batch = torch.tensor(images)  # a copy
+        batch = torch.from_numpy(images.copy())  # torch takes no negative strides
     elif isinstance(images, Tensor):
         if images.dtype != torch.uint8:
             raise _wrong_dtype(images.dtype)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import torch
 from torch import Tensor, nn
 
+from scale._errors import InputError
 from scale.losses import (
     Direction,
     contrastive_loss,
@@ -65,6 +66,13 @@ class SCALE(ContrastiveLearner):
     """KL(past || current) or KL(current || past)."""
 
     def _start(self, image_shape: tuple[int, int, int]) -> None:
+        if self.tau <= 0 or self.kappa <= 0:
+            raise InputError(f"tau and kappa must be above 0, got {self.tau} and {self.kappa}")
+        if self.forgetting_direction not in get_args(Direction):
+            raise InputError(
+                f"forgetting_direction must be one of {', '.join(get_args(Direction))}, "
+                f"got {self.forgetting_direction!r}"
+            )
         super()._start(image_shape)
         self._model = nn.Sequential(self.encoder_, self.projector_)
         self._past = deepcopy(self._model).eval().requires_grad_(False)

@@ -2,7 +2,13 @@
 
 from scale.models import cnn as cnn
 from scale.models import resnet as resnet
-from scale.models._registry import ENCODERS, ImageShape, build_encoder, register_encoder
+from scale.models._registry import (
+    ENCODERS,
+    ImageShape,
+    build_encoder,
+    default_rng,
+    register_encoder,
+)
 from scale.models.heads import Projector, build_projector
 
 __all__ = [
@@ -11,5 +17,6 @@ __all__ = [
     "Projector",
     "build_encoder",
     "build_projector",
+    "default_rng",
     "register_encoder",
 ]

@@ -35,11 +35,18 @@ def build_encoder(
     """
     if isinstance(encoder, nn.Module):
         module = copy.deepcopy(encoder)  # the caller's own stays as it is
+    elif not isinstance(encoder, str):
+        raise InputError(f"encoder must be a registered name or a torch.nn.Module, got {encoder!r}")
     else:
         with default_rng(generator):
             module = ENCODERS[encoder](image_shape)
     dim = getattr(module, "output_dim", None)
-    return module, dim if isinstance(dim, int) else _try_dimension(module, image_shape)
+    if isinstance(encoder, str) and isinstance(dim, int):
+        return module, dim
+    found = _try_dimension(module, image_shape)
+    if isinstance(dim, int) and dim != found:
+        raise InputError(f"the encoder's output_dim is {dim}, but it returned {found} features")
+    return module, found
 
 
 @contextlib.contextmanager
@@ -62,7 +69,7 @@ def _try_dimension(module: nn.Module, image_shape: ImageShape) -> int:
     try:
         with torch.no_grad():
             features = module.eval()(torch.zeros(1, *image_shape))
-    except RuntimeError as error:
+    except Exception as error:  # a module of the user's own may raise anything
         raise InputError(
             f"the encoder does not accept images of shape {image_shape}: {error}"
         ) from error

@@ -50,7 +50,8 @@ class RunConfig:
     params: tyro.conf.Fixed[dict[str, Any]] = field(default_factory=dict)
     """Parameters of the method."""
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise `InputError` for a value that no run can have."""
         for name in ("evaluations", "stream_batch", "samples_per_class", "threads"):
             value = getattr(self, name)
             if value is not None and value < 1:

@@ -20,7 +20,10 @@ RECIPES: dict[str, Recipe] = {
     "cifar100": Recipe(),
     "tinyimagenet10": Recipe(params={"augmentation": "tinyimagenet"}),
     "mnist": Recipe(256, {"encoder": "cnn", "augmentation": "mnist"}),
-    "digits": Recipe(64, {"encoder": "cnn", "augmentation": "digits", "memory_batch": 64}),
+    "digits": Recipe(
+        64,
+        {"encoder": "cnn", "augmentation": "digits", "memory_batch": 64, "steps_per_batch": 10},
+    ),
     "digits8": Recipe(64, {"encoder": "cnn", "augmentation": "mnist", "memory_batch": 64}),
 }
 

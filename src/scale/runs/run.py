@@ -53,6 +53,7 @@ def run(
         Shows what happens; nothing is shown when not given.
     """
     display = display or Display()
+    config.check()
     _claim(out, config, resume)
     with lock(out), Interrupts() as interrupts, display:
         torch.set_num_threads(config.threads or torch.get_num_threads())

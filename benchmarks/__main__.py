@@ -1,0 +1,100 @@
+"""Run the benchmarks: ``python -m benchmarks [NAME ...] [--quick] [--json PATH]``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from importlib import import_module
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks._measure import Row, machine
+
+MODULES = (
+    "psa",
+    "augment",
+    "memory_update",
+    "encoder",
+    "update",
+    "peak_memory",
+    "checkpoint",
+    "startup",
+)
+BUSY = 0.5  # load per core above which times say little
+
+
+def main() -> None:
+    """Print one table per benchmark."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODULES)}; or all")
+    parser.add_argument(
+        "--quick", action="store_true", help="tiny sizes, only to see that they run"
+    )
+    parser.add_argument("--json", type=Path, help="append every row to this file, one JSON a line")
+    args = parser.parse_args()
+    unknown = set(args.names) - set(MODULES)
+    if unknown:
+        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}: {', '.join(MODULES)}")
+    console = Console()
+    where = machine()
+    show_machine(console, where)
+    for name in args.names or MODULES:
+        module = import_module(f"benchmarks.{name}")
+        start = time.perf_counter()
+        rows = module.main(quick=args.quick)
+        console.print(table(f"{name}: {module.__doc__}", rows))
+        console.print(f"[dim]{time.perf_counter() - start:.0f} s[/dim]\n")
+        if args.json is not None:
+            append(args.json, [{"benchmark": name, **cells, "machine": where} for cells in rows])
+
+
+def show_machine(console: Console, where: Row) -> None:
+    """Print what was measured on, and warn when it is busy."""
+    versions = ", ".join(f"{name} {v}" for name, v in dict(where["versions"]).items())  # type: ignore[call-overload]
+    console.print(f"{where['processor']}, {where['cores']} cores, {where['threads']} threads")
+    console.print(f"python {where['python']}, {versions}; load {where['load']:.2f}")
+    if where["load"] > BUSY * where["cores"]:  # type: ignore[operator]
+        console.print(
+            "[yellow]the machine is busy: trust ratios a little, times not at all[/yellow]"
+        )
+
+
+def table(title: str, rows: list[Row]) -> Table:
+    """Lay the rows of one benchmark out: under each, what it is compared with."""
+    view = Table(title=title, title_justify="left", title_style="bold", show_header=False)
+    view.add_column("what", overflow="fold")
+    view.add_column("cost", justify="right", no_wrap=True)
+    view.add_column("ratio", no_wrap=True)
+    for cells in rows:
+        unit = cells["unit"]
+        view.add_row(
+            f"[bold]{cells['what']}", _cost(cells["ours"], unit), str(cells.get("note", ""))
+        )
+        if "alternative" in cells:
+            ratio = f"{cells['alternative_over_ours']:.2f} x ours"
+            view.add_row(f"  {cells['alternative']}", _cost(cells["alternative_cost"], unit), ratio)
+        if "limit" in cells:
+            ratio = f"ours is {cells['ours_over_limit']:.2f} x"
+            view.add_row(f"  limit: {cells['limit']}", _cost(cells["limit_cost"], unit), ratio)
+    return view
+
+
+def append(path: Path, lines: list[Row]) -> None:
+    """Add JSON lines to a file."""
+    with path.open("a") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+def _cost(value: object, unit: object) -> str:
+    return (
+        f"{value:,.3g} {unit}"
+        if isinstance(value, float) and value < 1000
+        else f"{value:,.0f} {unit}"
+    )
+
+
+if __name__ == "__main__":
+    main()

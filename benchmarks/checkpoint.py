@@ -1,0 +1,67 @@
+"""a ResNet-18 learner with a full memory of 1280 to disk and back."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import torch
+
+from benchmarks._learner import started
+from benchmarks._measure import Row, best_of, row
+from scale.methods import SCALE, load
+
+
+def main(quick: bool = False) -> list[Row]:
+    """Time writing and reading."""
+    with tempfile.TemporaryDirectory() as folder:
+        return measure(started(quick), Path(folder), 1 if quick else 4)
+
+
+def measure(learner: SCALE, folder: Path, repeats: int) -> list[Row]:
+    """Compare with torch's own format and with the bare bytes."""
+    ours, torchs, plain = folder / "ours.safetensors", folder / "torch.pt", folder / "plain"
+    learner.save(ours)
+    content = ours.read_bytes()
+    megabytes = len(content) / 1e6
+    write = best_of(
+        {
+            "ours": lambda: learner.save(ours),
+            "torch": lambda: torch.save(learner.state_dict(), torchs),
+            "plain": lambda: write_synced(plain, content),
+        },
+        repeats,
+    )
+    read = best_of(
+        {
+            "ours": lambda: load(ours),
+            "torch": lambda: torch.load(torchs, weights_only=True),
+            "plain": plain.read_bytes,
+        },
+        repeats,
+    )
+    return [
+        row(
+            f"save of {megabytes:.0f} MB",
+            write["ours"] * 1e3,
+            ("torch.save: no digest, not synced", write["torch"] * 1e3),
+            ("write and fsync of the bytes", write["plain"] * 1e3),
+            note=f"{megabytes / write['ours']:.0f} MB/s",
+        ),
+        row(
+            f"load of {megabytes:.0f} MB",
+            read["ours"] * 1e3,
+            ("torch.load: no digest, no learner", read["torch"] * 1e3),
+            ("read of the bytes, cached", read["plain"] * 1e3),
+            note=f"{megabytes / read['ours']:.0f} MB/s",
+        ),
+    ]
+
+
+def write_synced(path: Path, content: bytes) -> None:
+    """Write bytes and wait until they are on the disk."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,62 @@
+"""taking a batch of 128 into a full memory of 1280."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from benchmarks._measure import Row, best_of, row
+from scale.memory import POLICIES, Memory
+from scale.methods import SCALE
+
+PAPER = {"random": 0.40, "kmeans": 1.51, "minred": 1.05, "psa": 0.95}  # seconds, on its machine
+
+
+def main(quick: bool = False) -> list[Row]:
+    """Time every registered policy on features that are given, and PSA with theirs."""
+    size, n = (64, 16) if quick else (1280, 128)
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (size + n, 3, 32, 32), dtype=torch.uint8, generator=generator)
+    features = torch.randn(size + n, 512, generator=generator).clamp_(min=0)
+    memories = {name: full(name, images[:size]) for name in POLICIES}
+    runs: dict[str, Callable[[], object]] = {
+        name: partial(memory.update, images[size:], features) for name, memory in memories.items()
+    }
+    best = best_of(runs, 1 if quick else 5)
+    rows = [
+        row(f"{name}, features given", best[name] * 1e3, paper(name), copy_of(images))
+        for name in POLICIES
+    ]
+    return [*rows, with_features(images, n, 1 if quick else 3)]
+
+
+def full(policy: str, images: Tensor) -> Memory:
+    """Return a memory that holds these images; it stays full whatever comes."""
+    memory = Memory(len(images), policy, torch.Generator().manual_seed(0))
+    memory.update(images)
+    return memory
+
+
+def with_features(images: Tensor, n: int, repeats: int) -> Row:
+    """Time PSA together with the ResNet-18 features it needs: what a batch of a run costs."""
+    learner = SCALE(memory_size=len(images) - n)
+    learner.start((3, 32, 32))
+    learner.memory_.update(images[:-n])
+    best = best_of({"ours": lambda: learner._remember(images[-n:])}, repeats)
+    what = f"psa and the ResNet-18 features of {len(images)} images"
+    return row(what, best["ours"] * 1e3, paper("psa"), copy_of(images))
+
+
+def paper(policy: str) -> tuple[str, float] | None:
+    """Return what the paper reports; what exactly it timed it does not say."""
+    if policy not in PAPER:
+        return None
+    return "the paper's, on its machine", PAPER[policy] * 1e3
+
+
+def copy_of(images: Tensor) -> tuple[str, float]:
+    """Return the time to copy memory and batch once."""
+    return "copy of the images", best_of({"copy": images.clone}, 5)["copy"] * 1e3

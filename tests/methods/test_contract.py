@@ -1,0 +1,229 @@
+"""What every registered method promises."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from scale._errors import InputError
+from scale.methods import METHODS, load
+
+from .learners import differences, fit, global_random_state, images, make, state
+
+pytestmark = pytest.mark.parametrize("name", list(METHODS))
+
+
+def test_making_a_learner_only_stores_its_parameters(name):
+    before = global_random_state()
+    method = METHODS[name]
+    params = {field.name: object() for field in dataclasses.fields(method)}
+    learner = method(**params)
+    assert vars(learner) == params
+    assert all(getattr(learner, key) is value for key, value in params.items())
+    assert learner.get_params() == params
+    assert global_random_state() == before
+
+
+def test_the_registered_name_is_the_learners(name):
+    assert METHODS[name].name == name
+
+
+def test_presets_are_parameters_of_the_method(name):
+    for params in METHODS[name].presets.values():
+        make(name, **params)
+
+
+def test_partial_fit_returns_the_learner_and_keeps_its_parameters(name):
+    learner = make(name)
+    params = dict(learner.get_params())
+    assert learner.partial_fit(images()) is learner
+    assert learner.get_params() == params
+
+
+def test_features_are_one_finite_float32_row_per_image(name):
+    learner = fit(make(name), last=1)
+    for n in (1, 7):
+        features = learner.transform(images(n))
+        assert isinstance(features, np.ndarray)
+        assert features.dtype == np.float32
+        assert features.ndim == 2
+        assert len(features) == n
+        assert np.isfinite(features).all()
+
+
+def test_an_image_has_the_same_features_in_any_company(name):
+    learner = fit(make(name), last=2)
+    together = learner.transform(images(9))
+    alone = np.concatenate([learner.transform(image[None]) for image in images(9)])
+    np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-5)
+
+
+def test_learning_changes_the_features(name):
+    learner = make(name)
+    before = learner.transform(images())
+    assert not np.array_equal(fit(learner, last=1).transform(images()), before)
+
+
+def test_transform_changes_nothing(name):
+    learner = fit(make(name), last=2)
+    before = state(learner)
+    first = learner.transform(images(20, seed=9))
+    assert differences(before, state(learner)) == []
+    np.testing.assert_array_equal(first, learner.transform(images(20, seed=9)))
+
+
+def test_features_are_the_callers_own(name):
+    learner = fit(make(name), last=1)
+    learner.transform(images())[:] = np.nan
+    assert np.isfinite(learner.transform(images())).all()
+
+
+def test_learning_is_the_same_with_and_without_transform_in_between(name):
+    asked, left_alone = make(name), make(name)
+    asked.transform(images(3, seed=9))  # before anything was learned
+    for batch in range(2):
+        fit(asked, batch, batch + 1).transform(images(3, seed=9))
+    fit(left_alone, last=2)
+    assert differences(state(asked), state(left_alone)) == []
+
+
+def test_runs_of_one_seed_are_equal_and_of_another_differ(name):
+    first, again, other = (fit(make(name, seed=seed), last=3) for seed in (3, 3, 4))
+    assert differences(state(first), state(again)) == []
+    np.testing.assert_array_equal(first.transform(images()), again.transform(images()))
+    assert not np.array_equal(first.transform(images()), other.transform(images()))
+
+
+def test_learning_does_not_depend_on_the_global_generators(name):
+    first = fit(make(name), last=2)
+    torch.rand(5)
+    np.random.random(5)  # noqa: NPY002
+    assert differences(state(first), state(fit(make(name), last=2))) == []
+
+
+def test_the_global_generators_are_left_alone(name, tmp_path):
+    before = global_random_state()
+    learner = fit(make(name), last=2)
+    learner.transform(images())
+    learner.save(tmp_path / "learner")
+    load(tmp_path / "learner")
+    assert global_random_state() == before
+
+
+@pytest.mark.parametrize("stop", [1, 4])
+def test_saving_loading_and_going_on_equals_not_stopping(name, stop, tmp_path):
+    whole = fit(make(name, seed=5), last=stop)
+    whole.save(tmp_path / "learner.safetensors")
+    resumed = load(tmp_path / "learner.safetensors")
+    assert type(resumed) is type(whole)
+    assert resumed.get_params() == whole.get_params()
+    assert differences(state(whole), state(resumed)) == []
+    fit(whole, stop, stop + 2)
+    fit(resumed, stop, stop + 2)
+    assert differences(state(whole), state(resumed)) == []
+    np.testing.assert_array_equal(whole.transform(images()), resumed.transform(images()))
+
+
+def test_saving_changes_nothing(name, tmp_path):
+    learner = fit(make(name), last=2)
+    before = state(learner)
+    learner.save(tmp_path / "a")
+    learner.save(tmp_path / "b")
+    assert differences(before, state(learner)) == []
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_loaded_state_is_not_shared(name, tmp_path):
+    learner = fit(make(name), last=2)
+    learner.save(tmp_path / "learner")
+    before = state(learner)
+    fit(load(tmp_path / "learner"), 2, 3)
+    assert differences(before, state(learner)) == []
+
+
+def test_the_callers_images_are_neither_kept_nor_changed(name):
+    careful, careless = make(name), make(name)
+    for seed, kind in enumerate([np.asarray, torch.from_numpy] * 2):
+        batch = images(seed=seed)
+        given = kind(batch.copy())
+        careless.partial_fit(given)
+        np.testing.assert_array_equal(np.asarray(given), batch)
+        given[:] = 0
+        careful.partial_fit(batch)
+    assert differences(state(careful), state(careless)) == []
+
+
+def test_channels_may_come_first_or_last(name):
+    first, last = make(name), make(name)
+    for seed in range(2):
+        batch = images(seed=seed)
+        first.partial_fit(batch)
+        last.partial_fit(batch.transpose(0, 2, 3, 1))
+    assert differences(state(first), state(last)) == []
+    np.testing.assert_array_equal(
+        first.transform(images()), first.transform(images().transpose(0, 2, 3, 1))
+    )
+
+
+def test_tensors_are_taken_like_arrays(name):
+    arrays, tensors = make(name), make(name)
+    for seed in range(2):
+        arrays.partial_fit(images(seed=seed))
+        tensors.partial_fit(torch.from_numpy(images(seed=seed)))
+    assert differences(state(arrays), state(tensors)) == []
+    np.testing.assert_array_equal(
+        arrays.transform(images()), arrays.transform(torch.from_numpy(images()))
+    )
+
+
+def test_views_into_other_arrays_are_taken_like_copies(name):
+    batch = images(24)[::-2, :, ::-1]
+    view, copy = make(name).partial_fit(batch), make(name).partial_fit(batch.copy())
+    assert differences(state(view), state(copy)) == []
+
+
+def test_a_batch_may_be_a_single_image(name):
+    learner = make(name)
+    for seed in range(3):
+        learner.partial_fit(images(1, seed=seed))
+    assert np.isfinite(learner.transform(images())).all()
+
+
+def test_batches_may_have_any_size(name):
+    learner = make(name)
+    for n in (12, 1, 30, 5):
+        learner.partial_fit(images(n, seed=n))
+    assert np.isfinite(learner.transform(images())).all()
+
+
+def test_colour_images_are_learned_from(name):
+    learner = make(name)
+    for seed in range(2):
+        learner.partial_fit(images(6, seed, shape=(3, 32, 32)))
+    assert len(learner.transform(images(2, shape=(3, 32, 32)))) == 2
+
+
+def test_memory_is_bounded_over_a_long_stream(name):
+    learner = make(name)
+    if hasattr(learner, "steps_per_batch"):
+        learner.steps_per_batch = 1
+    for batch in range(15):
+        learner.partial_fit(images(6, seed=batch))
+        if hasattr(learner, "memory_"):
+            assert len(learner.memory_) == min(40, 6 * (batch + 1))
+    if hasattr(learner, "memory_"):
+        assert learner.memory_.seen == 90
+
+
+def test_a_device_can_be_named(name, tmp_path):
+    learner = fit(make(name, device="cpu"), last=1)
+    learner.save(tmp_path / "learner")
+    assert load(tmp_path / "learner", device="cpu").device == "cpu"
+
+
+def test_a_device_that_is_not_there_is_refused_by_its_name(name):
+    with pytest.raises(InputError, match="gpuu"):
+        fit(make(name, device="gpuu"), last=1)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from scale.models._conv import Conv3x3
+
+
+def pair(c_in: int, c_out: int, stride: int) -> tuple[Conv3x3, nn.Conv2d]:
+    """Ours and torch's with the same weights, in double precision."""
+    ours = Conv3x3(c_in, c_out, stride).double()
+    theirs = nn.Conv2d(c_in, c_out, 3, stride=stride, padding=1, bias=False).double()
+    theirs.load_state_dict(ours.state_dict())
+    return ours, theirs
+
+
+def draw(*shape: int, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def outputs_and_gradients(conv: nn.Conv2d, maps: torch.Tensor) -> list[torch.Tensor]:
+    maps = maps.clone().requires_grad_()
+    out = conv(maps)
+    out.backward(draw(*out.shape, seed=1))
+    return [out.detach(), maps.grad, conv.weight.grad]
+
+
+@given(
+    n=st.integers(1, 4),
+    channels=st.tuples(st.integers(1, 5), st.integers(1, 5)),
+    height=st.integers(1, 5),
+    width=st.integers(1, 5),
+    stride=st.integers(1, 2),
+)
+def test_results_and_gradients_are_those_of_torch(n, channels, height, width, stride):
+    maps = draw(n, channels[0], height, width)
+    ours, theirs = pair(*channels, stride)
+    for a, b in zip(
+        outputs_and_gradients(ours, maps), outputs_and_gradients(theirs, maps), strict=True
+    ):
+        assert a.shape == b.shape
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("size", [(1, 1), (2, 2), (1, 2), (2, 1)])
+def test_tiny_maps_in_channels_last_layout_are_those_of_torch(size, stride):
+    maps = draw(3, 4, *size).contiguous(memory_format=torch.channels_last)
+    ours, theirs = pair(4, 6, stride)
+    for a, b in zip(
+        outputs_and_gradients(ours, maps), outputs_and_gradients(theirs, maps), strict=True
+    ):
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-12)
+
+
+def test_parameters_have_the_names_and_shapes_of_torch():
+    ours, theirs = pair(3, 7, 1)
+    assert {k: v.shape for k, v in ours.state_dict().items()} == {
+        k: v.shape for k, v in theirs.state_dict().items()
+    }

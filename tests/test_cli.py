@@ -1,0 +1,200 @@
+"""The commands as a user types them, with wrong input too."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from scale.cli import main
+
+QUICK = [
+    *("--encoder", "cnn", "--augmentation", "mnist", "--steps-per-batch", "1"),
+    *("--stream-batch", "30", "--memory-size", "40", "--evaluations", "2"),
+]
+
+
+@pytest.fixture(scope="module")
+def finished(small_set: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("cli") / "run"
+    assert main(["run", "--dataset", str(small_set), "--out", str(out), *QUICK]) == 0
+    return out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Return the one line that a mistake gets."""
+    assert main([*arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("scale: ")
+    assert error.count("\n") == 1, error
+    assert "Traceback" not in error
+    return error
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    for command in ("run", "embed", "table", "streams", "data"):
+        assert f"\n  {command} " in text
+
+
+def test_run_draws_its_pictures(finished: Path) -> None:
+    for name in ("curve.png", "stream.png", "memory.png", "embedding.png"):
+        with Image.open(finished / name) as picture:
+            assert min(picture.size) > 200
+
+
+def test_every_parameter_of_the_method_is_an_option(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from scale.methods import METHODS
+
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", "--help"])
+    assert stopped.value.code == 0
+    text = capsys.readouterr().out
+    for field in dataclasses.fields(METHODS["scale"]):
+        if field.name != "seed":
+            assert f"--{field.name.replace('_', '-')}" in text
+    assert text.count("--seed") == 1
+
+
+def test_a_preset_sets_the_parameters_and_options_come_before_it(
+    small_set: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    paper = ["--preset", "paper", "--mu", "0.2", "--no-pictures"]
+    assert main(["run", "--dataset", str(small_set), "--out", str(out), *QUICK, *paper]) == 0
+    params = json.loads((out / "config.json").read_text())["run"]["params"]
+    assert (params["kappa"], params["memory_anchors"], params["mu"]) == (0.1, False, 0.2)
+
+
+def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
+    before = (finished / "metrics.jsonl").read_bytes()
+    assert main(["run", "--out", str(finished), "--resume"]) == 0
+    assert (finished / "metrics.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["nonsense"], "there are run, embed"),
+        (["run", "--out", "x", "--dataset", "cifar11"], "did you mean"),
+        (["run", "--out", "x", "--dataset", "no/such/folder/"], "no/such/folder"),
+        (["run", "--out", "x", "--stream", "sec"], "known: as-is, iid, seq"),
+        (["run", "--out", "x", "--method", "scail"], "did you mean 'scale'"),
+        (["run", "--out", "x", "--preset", "papier"], "known: paper"),
+        (["run", "--out", "x", "--memory-policy", "best"], "no memory policy"),
+        (["run", "--out", "x", "--encoder", "resnet19"], "did you mean 'resnet18'"),
+        (["run", "--out", "x", "--augmentation", "mist"], "did you mean 'mnist'"),
+        (["run", "--out", "x", "--steps-per-batch", "0"], "steps_per_batch"),
+        (["run", "--out", "x", "--tau", "-1"], "tau"),
+        (["run", "--out", "x", "--device", "abacus"], "abacus"),
+        (["run", "--out", "x", "--evaluations", "0"], "evaluations"),
+        (["run", "--out", "x", "--seed", "-1"], "seed"),
+        (["run", "--out", "x", "--resume"], "holds no run"),
+        (["embed", "no-run", "digits", "--out", "z.npy"], "no-run"),
+        (["table", "no-run"], "no-run"),
+        (["streams", "--dataset", "cifer10"], "cifar10"),
+        (["data", "get", "cifer10"], "cifar10"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line(
+    arguments: list[str],
+    expected: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert expected in refused(capsys, *arguments)
+
+
+def test_a_folder_with_a_run_is_not_overwritten(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "--resume" in refused(capsys, "run", "--out", str(finished), *QUICK)
+
+
+def test_resuming_with_another_option_is_refused(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = refused(capsys, "run", "--out", str(finished), "--resume", "--mu", "0.9")
+    assert "params" in error or "mu" in error
+
+
+def test_a_corrupt_image_stops_the_run_or_is_skipped_as_asked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    for label in ("cat", "dog"):
+        (tmp_path / "pets" / label).mkdir(parents=True)
+        for i in range(12):
+            pixels = rng.integers(0, 256, (16, 16, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "pets" / label / f"{i}.png")
+    (tmp_path / "pets" / "cat" / "broken.png").write_bytes(b"\x89PNG but not really")
+    arguments = ["run", "--dataset", str(tmp_path / "pets"), "--out", str(tmp_path / "run"), *QUICK]
+    assert "broken.png" in refused(capsys, *arguments)
+    assert not (tmp_path / "run" / "config.json").exists()
+    assert main([*arguments, "--on-bad", "skip"]) == 0
+    described = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert "broken.png" in described["data"]["skipped"][0]
+
+
+def test_embed_writes_one_row_per_image(finished: Path, small_set: Path, tmp_path: Path) -> None:
+    out = tmp_path / "z.npy"
+    assert main(["embed", str(finished), str(small_set), "--out", str(out)]) == 0
+    z = np.load(out, allow_pickle=False)
+    assert z.shape == (120, 128)
+    assert z.dtype == np.float32
+
+
+def test_embed_brings_other_sizes_and_colours_to_those_of_the_run(
+    finished: Path, tmp_path: Path
+) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (4, 40, 30, 3), dtype=np.uint8)
+    np.save(tmp_path / "colour.npy", images)
+    out = tmp_path / "z.npy"
+    assert main(["embed", str(finished), str(tmp_path / "colour.npy"), "--out", str(out)]) == 0
+    assert np.load(out).shape == (4, 128)
+
+
+def test_table_averages_over_seeds_and_keeps_records(
+    small_set: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = []
+    for seed in range(2):
+        folders.append(str(tmp_path / f"run{seed}"))
+        place = ["--dataset", str(small_set), "--out", folders[-1], "--seed", str(seed)]
+        assert main(["run", *place, *QUICK, "--no-pictures"]) == 0
+    capsys.readouterr()
+    records = tmp_path / "records.jsonl"
+    assert main(["table", *folders, "--markdown", "--to", str(records)]) == 0
+    first = capsys.readouterr().out
+    knn = [json.loads((Path(f) / "summary.json").read_text())["knn"] for f in folders]
+    assert f"{np.mean(knn):.2f} ± {np.std(knn, ddof=1):.2f}" in first
+    for floor in ("random", "pixels", "pca"):
+        assert f"| {floor} |" in first
+    assert main(["table", *folders, "--to", str(records)]) == 0
+    assert len(records.read_text().splitlines()) == 2, "equal runs are kept once"
+    capsys.readouterr()
+    assert main(["table", str(records), "--markdown"]) == 0
+    assert capsys.readouterr().out == first
+
+
+def test_data_lists_every_dataset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data"]) == 0
+    text = capsys.readouterr().out
+    for name in ("digits", "cifar10", "cifar100", "tinyimagenet10", "mnist"):
+        assert name in text
+
+
+def test_streams_draws_one_picture(tmp_path: Path) -> None:
+    out = tmp_path / "streams.png"
+    assert main(["streams", "--dataset", "digits", "--out", str(out)]) == 0
+    with Image.open(out) as picture:
+        assert picture.height > picture.width

@@ -1,0 +1,47 @@
+"""Every code block of the docs is executed, page by page, in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from scale.cli import main
+from scale.data import DATASETS
+from scale.memory import POLICIES
+from scale.methods import METHODS
+from scale.models import ENCODERS
+from scale.streams import STREAMS
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_code_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for registry in (DATASETS, ENCODERS, METHODS, POLICIES, STREAMS):  # what pages add goes again
+        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    names: dict[str, object] = {"__name__": "__main__"}
+    for language, code in re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(), re.M | re.S):
+        if language == "python":
+            exec(compile(code, str(page), "exec"), names)
+        elif language == "sh":
+            for line in code.splitlines():
+                command, *arguments = shlex.split(line)
+                assert command == "scale", line
+                assert main(arguments) == 0, line
+        else:
+            pytest.fail(f"{page.name} has a block in {language!r}, which is not executed")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        if not target.startswith("http"):
+            assert os.path.exists(page.parent / target), target

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scale._errors import ScaleError
+from scale._files import atomic_path, write_atomic
+
+LIMITED = """
+import resource, signal, sys
+from pathlib import Path
+from scale._files import write_atomic
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    write_atomic(Path(sys.argv[1]), b"x" * 5000)
+except Exception as error:
+    sys.exit(f"{type(error).__name__}: {error}")
+"""
+KILLED = """
+import sys
+from pathlib import Path
+from scale._files import atomic_path
+with atomic_path(Path(sys.argv[1])) as part, open(part, "wb") as file:
+    file.write(b"half of the new")
+    file.flush()
+    print("written", flush=True)
+    sys.stdin.read()
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+@pytest.fixture
+def target(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    return path
+
+
+@pytest.mark.parametrize("content", ["text é", b"bytes\x00", "", b""])
+def test_a_file_is_written_whole(content, tmp_path):
+    path = tmp_path / "new" / "folder" / "file"
+    write_atomic(path, content)
+    assert path.read_bytes() == (content.encode() if isinstance(content, str) else content)
+    assert names(path.parent) == ["file"]
+
+
+def test_an_old_file_is_replaced(target):
+    write_atomic(target, b"new")
+    assert target.read_bytes() == b"new"
+
+
+def test_the_old_file_is_there_until_the_new_one_is_whole(target):
+    with atomic_path(target) as part:
+        part.write_bytes(b"new")
+        assert target.read_bytes() == b"old"
+        assert part.parent == target.parent  # a rename between disks would not be atomic
+    assert target.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("error", [ValueError, OSError, KeyboardInterrupt])
+def test_the_old_file_is_kept_when_the_writer_fails(error, target):
+    def write_and_fail(part: Path) -> None:
+        part.write_bytes(b"half of the")
+        raise error
+
+    with pytest.raises(error), atomic_path(target) as part:
+        write_and_fail(part)
+    assert target.read_bytes() == b"old"
+    assert names(target.parent) == ["file"]
+
+
+def test_the_old_file_is_kept_when_the_process_is_killed(target):
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"written\n"
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    assert target.read_bytes() == b"old"
+    write_atomic(target, b"new")  # what the killed process left behind is not in the way
+    assert target.read_bytes() == b"new"
+
+
+def test_what_a_killed_process_left_is_hidden_and_named_after_the_file(target):
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()
+        process.kill()
+    left = [name for name in names(target.parent) if name != "file"]
+    assert all(name.startswith(".file.") and name.endswith(".part") for name in left)
+
+
+def test_a_full_disk_is_told_and_keeps_the_old_file(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    if not mounted:
+        pytest.skip("a small disk cannot be mounted here")
+    try:
+        write_atomic(disk / "file", b"old")
+        with pytest.raises(ScaleError, match=r"no space left on the disk of .*file was left as it"):
+            write_atomic(disk / "file", b"x" * 200_000)
+        assert (disk / "file").read_bytes() == b"old"
+        assert names(disk) == ["file"]
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_limit_on_file_size_is_told_and_keeps_the_old_file(target):
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(target)], capture_output=True, text=True, check=False
+    )
+    assert done.stderr.startswith("ScaleError: ")
+    assert target.read_bytes() == b"old"
+    assert names(target.parent) == ["file"]
+
+
+def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
+    (tmp_path / "plain").write_bytes(b"")
+    write_atomic(tmp_path / "ours", b"")
+    plain, ours = (stat.S_IMODE(os.stat(tmp_path / name).st_mode) for name in ("plain", "ours"))
+    assert ours == plain
+
+
+def test_no_file_handle_is_left_open(target):
+    before = len(os.listdir("/dev/fd"))
+    for number in range(5):
+        write_atomic(target, str(number))
+    assert len(os.listdir("/dev/fd")) == before
