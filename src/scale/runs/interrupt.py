@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,8 +22,9 @@ class RunInterrupted(ScaleError):
 class Interrupts:
     """Within the block the first Ctrl-C (or SIGTERM) is noted; the second stops at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[str], None]) -> None:
         self.requested = False
+        self._tell = tell
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interrupts:
@@ -39,3 +41,4 @@ class Interrupts:
         if self.requested:
             raise KeyboardInterrupt
         self.requested = True
+        self._tell("finishing this batch, then saving; once more stops at once")

@@ -55,7 +55,7 @@ def run(
     display = display or Display()
     config.check()
     _claim(out, config, resume)
-    with lock(out), Interrupts() as interrupts, display:
+    with lock(out), Interrupts(display.message) as interrupts, display:
         torch.set_num_threads(config.threads or torch.get_num_threads())
         setting = prepare(config, display.loading)
         _write_config(out, config, setting)
