@@ -68,16 +68,20 @@ class Evaluator:
         queries, bank = self.features(transform)
         measures = self.measure(queries, bank)
         if full:
-            measures["knn_full"] = 100 * knn_accuracy(
-                self._apply(transform, self.sets.train_images),
-                self.sets.train_labels,
-                queries,
-                self.sets.eval_labels,
-                k=self.protocol.full_k,
-                metric="cosine",
-                temperature=self.protocol.full_temperature,
-            )
+            measures["knn_full"] = self.knn_full(transform, queries)
         return measures
+
+    def knn_full(self, transform: Transform, queries: ArrayLike) -> float:
+        """Return the kNN accuracy of `queries` with every image of the train split in the bank."""
+        return 100 * knn_accuracy(
+            self._apply(transform, self.sets.train_images),
+            self.sets.train_labels,
+            queries,
+            self.sets.eval_labels,
+            k=self.protocol.full_k,
+            metric="cosine",
+            temperature=self.protocol.full_temperature,
+        )
 
     def measure(self, queries: ArrayLike, bank: ArrayLike) -> dict[str, float | list[float]]:
         """Return the measures, without `knn_full`, of features that are already computed."""

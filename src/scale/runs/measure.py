@@ -30,8 +30,13 @@ def measure(setting: Setting, out: Path, metrics: MetricsFile, *, full: bool) ->
     record: dict[str, Any] = {"kind": "evaluation", "position": position}
     evaluator = setting.evaluator
     if evaluator is not None:
-        record.update(evaluator(setting.learner.transform, full=full))
-        _keep_features(setting, out / "embeddings" / f"{position:010d}.npz")
+        transform = setting.learner.transform
+        queries, bank = evaluator.features(transform)
+        record.update(evaluator.measure(queries, bank))
+        if full:
+            record["knn_full"] = evaluator.knn_full(transform, queries)
+        path = out / "embeddings" / f"{position:010d}.npz"
+        _keep_features(queries, evaluator.sets.eval_labels, path)
     metrics.append(record)
     return record
 
@@ -87,11 +92,7 @@ def summarise(
     return summary
 
 
-def _keep_features(setting: Setting, path: Path) -> None:
-    assert setting.evaluator is not None
-    sets = setting.evaluator.sets
-    chosen = np.linspace(0, len(sets.eval_labels) - 1, MAP_POINTS).astype(int)
-    chosen = np.unique(chosen)
-    features = setting.learner.transform(sets.eval_images[chosen])
+def _keep_features(features: np.ndarray, labels: np.ndarray, path: Path) -> None:
+    chosen = np.unique(np.linspace(0, len(labels) - 1, MAP_POINTS).astype(int))
     with atomic_path(path) as part, open(part, "wb") as file:
-        np.savez(file, features=features, labels=sets.eval_labels[chosen])
+        np.savez(file, features=features[chosen], labels=labels[chosen])
