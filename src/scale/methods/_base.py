@@ -32,6 +32,7 @@ class Learner(ABC):
     """
 
     name: ClassVar[str]
+    """What the method is registered under."""
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     """Named sets of parameters that differ from the defaults."""
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from scale._registry import Registry
 
 if TYPE_CHECKING:
     from scale.methods._base import Learner
 
+L = TypeVar("L", bound="type[Learner]")
+
 METHODS: Registry[type[Learner]] = Registry("method")
-register_method = METHODS.register
+
+
+def register_method(name: str) -> Callable[[L], L]:
+    """Return a decorator that files a learner's class under `name`."""
+
+    def register(method: L) -> L:
+        method.name = name
+        METHODS.register(name)(method)
+        return method
+
+    return register

@@ -43,7 +43,6 @@ class SCALE(ContrastiveLearner):
     (8, 128)
     """
 
-    name = "scale"
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {"kappa": 0.1, "mu": 0.05, "views": "once", "memory_anchors": False}
     }
