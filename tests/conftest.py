@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,25 @@ from sklearn.datasets import load_digits
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep the user's cache out of the tests."""
     os.environ["SCALE_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Return a function that mounts a disk of a given size; the test skips where it cannot."""
+    mounted: list[Path] = []
+
+    def mount(size: str) -> Path:
+        disk = tmp_path / f"disk-{size}"
+        disk.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
+        if shutil.which("mount") is None or subprocess.run(command, check=False).returncode:
+            pytest.skip("a small disk cannot be mounted here")
+        mounted.append(disk)
+        return disk
+
+    yield mount
+    for disk in mounted:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -134,30 +135,19 @@ def test_a_checkpoint_of_another_run_is_refused(command: Command, tmp_path: Path
 
 
 def test_a_full_disk_keeps_the_old_checkpoint(
-    command: Command, unbroken: Path, tmp_path: Path
+    command: Command, unbroken: Path, small_disk: Callable[[str], Path]
 ) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip("a small disk can only be mounted by root")
-    try:
-        out = disk / "run"
-        filler = disk / "filler"
-        process = command.start(command.arguments(out))
-        wait_for_evaluation(process, 3)
-        fill(filler)
-        error = process.communicate()[1]
-        assert process.returncode == 2
-        assert "space" in error
-        assert "Traceback" not in error
-        filler.unlink()
-        assert command.finish(command.resume(out)).returncode == 0
-        assert_same_run(out, unbroken)
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
+    disk = small_disk("4m")
+    process = command.start(command.arguments(disk / "run"))
+    wait_for_evaluation(process, 3)
+    fill(disk / "filler")
+    error = process.communicate()[1]
+    assert process.returncode == 2
+    assert "space" in error
+    assert "Traceback" not in error
+    (disk / "filler").unlink()
+    assert command.finish(command.resume(disk / "run")).returncode == 0
+    assert_same_run(disk / "run", unbroken)
 
 
 def fill(path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console, Group
@@ -33,12 +32,7 @@ class Display:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Stop showing."""
 
     def loading(self, done: int, total: int) -> None:
@@ -124,12 +118,7 @@ class LiveDisplay(PlainDisplay):
         self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._live.stop()
 
     def loading(self, done: int, total: int) -> None:
