@@ -55,6 +55,10 @@ def run(
     display = display or Display()
     config.check()
     _claim(out, config, resume)
+    if (out / "summary.json").is_file():
+        display.message(f"the run in {out} is finished")
+        finished: dict[str, Any] = json.loads((out / "summary.json").read_text())
+        return finished
     with lock(out), Interrupts(display.message) as interrupts, display:
         torch.set_num_threads(config.threads or torch.get_num_threads())
         setting = prepare(config, display.loading)
