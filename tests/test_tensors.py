@@ -58,9 +58,7 @@ def test_all_come_back_under_their_names(tmp_path):
 
 
 @given(meta=st.dictionaries(st.text(), JSON))
-@settings(
-    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_json_comes_back(meta, tmp_path):
     write_tensors(tmp_path / "file", {}, meta)
     assert read_tensors(tmp_path / "file") == ({}, meta)

@@ -41,7 +41,6 @@ def test_affinity_equals_the_formula_written_out(kappa, chunk):
     np.testing.assert_allclose(found, expected, rtol=2e-3, atol=1e-6)
 
 
-@settings(deadline=None)
 @given(arrays(np.float32, (9, 3), elements=st.floats(-10, 10, width=32)))
 def test_affinity_is_symmetric_with_an_empty_diagonal_and_sums_to_the_count(features):
     affinity = sne_affinity(features, chunk=4)
@@ -99,7 +98,7 @@ def test_a_number_of_clusters_that_cannot_be_is_refused(cluster, T):
         cluster(np.eye(3), T, seed=0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30))
 def test_clustering_accuracy_is_the_best_over_all_assignments(pairs):
     labels, clusters = np.array(pairs).T
@@ -110,7 +109,6 @@ def test_clustering_accuracy_is_the_best_over_all_assignments(pairs):
     assert clustering_accuracy(labels, clusters) == pytest.approx(best)
 
 
-@settings(deadline=None)
 @given(st.permutations(range(5)))
 def test_renaming_clusters_changes_no_score(names):
     rng = np.random.default_rng(0)

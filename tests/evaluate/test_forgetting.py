@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -12,7 +12,6 @@ tables = arrays(
 )
 
 
-@settings(deadline=None)
 @given(tables)
 def test_forgetting_equals_the_definition_written_out(table):
     if len(table) == 1:
@@ -26,7 +25,6 @@ def test_classes_that_go_on_improving_give_negative_forgetting():
     assert forgetting([[10, 10], [20, 30]]) == -15
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 100), min_size=1))
 def test_drop_is_never_negative_and_zero_when_the_last_is_the_best(series):
     assert drop(series) >= 0

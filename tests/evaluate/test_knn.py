@@ -16,7 +16,7 @@ def blobs(count, dims=16, classes=7, seed=0, offset=0.0):
     return features.astype(np.float32), labels
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(
     st.integers(1, 90),
     st.integers(1, 40),

@@ -14,7 +14,7 @@ def slow_rank(features):
     return np.exp(-(share * np.log(share)).sum())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(3, 40), st.integers(2, 40), st.integers(0, 10**6))
 def test_rank_equals_the_one_from_a_singular_value_decomposition(count, dims, seed):
     features = np.random.default_rng(seed).normal(size=(count, dims)).astype(np.float32)

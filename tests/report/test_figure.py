@@ -1,13 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scale._errors import InputError
 from scale.report._figure import CATEGORIES, class_colours, matrix, shorten, spread
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 100), max_size=12), st.floats(0.1, 20))
 def test_labels_are_moved_apart_and_keep_their_order_within_the_limits(values, gap):
     placed = spread(values, gap, 0, 100)
