@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from scale.cli import main
+from scale.runs import measure_again
 
 QUICK = [
     *("--encoder", "cnn", "--augmentation", "mnist", "--steps-per-batch", "1"),
@@ -38,7 +39,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    for command in ("run", "embed", "table", "streams", "data"):
+    for command in ("run", "evaluate", "embed", "table", "streams", "data"):
         assert f"\n  {command} " in text
 
 
@@ -82,7 +83,7 @@ def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["nonsense"], "there are run, embed"),
+        (["nonsense"], "--help lists them"),
         (["run", "--out", "x", "--dataset", "cifar11"], "did you mean"),
         (["run", "--out", "x", "--dataset", "no/such/folder/"], "no/such/folder"),
         (["run", "--out", "x", "--stream", "sec"], "known: as-is, iid, seq"),
@@ -98,6 +99,7 @@ def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
         (["run", "--out", "x", "--seed", "-1"], "seed"),
         (["run", "--out", "x", "--resume"], "holds no run"),
         (["embed", "no-run", "digits", "--out", "z.npy"], "no-run"),
+        (["evaluate", "no-run"], "no-run"),
         (["table", "no-run"], "no-run"),
         (["streams", "--dataset", "cifer10"], "cifar10"),
         (["data", "get", "cifer10"], "cifar10"),
@@ -161,6 +163,18 @@ def test_embed_brings_other_sizes_and_colours_to_those_of_the_run(
     out = tmp_path / "z.npy"
     assert main(["embed", str(finished), str(tmp_path / "colour.npy"), "--out", str(out)]) == 0
     assert np.load(out).shape == (4, 128)
+
+
+def test_evaluate_with_the_usual_bank_gives_what_the_run_gave(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = json.loads((finished / "summary.json").read_text())
+    assert measure_again(finished, None)["scale"]["knn"] == summary["knn"]
+    assert measure_again(finished, None)["random"]["knn"] == summary["floors"]["random"]["knn"]
+    assert main(["evaluate", str(finished), "--bank-size", "30"]) == 0
+    text = capsys.readouterr().out
+    assert "a bank of 30" in text
+    assert "pixels" in text
 
 
 def test_table_averages_over_seeds_and_keeps_records(

@@ -28,6 +28,7 @@ Keep learning from an unlabelled image stream: online, single pass, no labels, n
 
 commands:
   run       learn from a stream, with evaluation, checkpoints and pictures; --resume goes on
+  evaluate  evaluate a run's learner again, with more or fewer labels
   embed     embed new images with a run's encoder
   table     show finished runs: mean and deviation over seeds, floors beside them
   streams   draw the streams of a dataset as one picture, class over time
@@ -66,6 +67,8 @@ def dispatch(arguments: list[str]) -> int:
             run(*parse_run(rest))
         case ["embed", *rest]:
             tyro.cli(embed, prog="scale embed", args=rest)
+        case ["evaluate", *rest]:
+            tyro.cli(evaluate, prog="scale evaluate", args=rest)
         case ["table", *rest]:
             tyro.cli(table, prog="scale table", args=rest)
         case ["streams", *rest]:
@@ -75,9 +78,7 @@ def dispatch(arguments: list[str]) -> int:
         case ["data", *rest]:
             tyro.cli(data, prog="scale data", args=rest)
         case [unknown, *_]:
-            raise InputError(
-                f"there is no command {unknown!r}; there are run, embed, table, streams, data"
-            )
+            raise InputError(f"there is no command {unknown!r}; scale --help lists them")
     return 0
 
 
@@ -150,6 +151,19 @@ def run(folder: Folder, config: RunConfig) -> None:
         _say(f"pictures in {folder.out}: {names or 'none, there are no labels'}")
     if summary["collapsed"]:
         _say("warning: the features had collapsed at the end of the stream")
+
+
+def evaluate(run: Positional[Path], *, bank_size: int | None = None) -> None:
+    """Evaluate a run's learner again, and the floors beside it, with more or fewer labels.
+
+    Args:
+        run: Folder of a run, finished or not.
+        bank_size: Labelled images for the kNN and the probe; the dataset's usual when not given.
+    """
+    from scale.runs import measure_again, measures_table
+
+    labels = "the usual bank" if bank_size is None else f"a bank of {bank_size} labelled images"
+    _console().print(measures_table(measure_again(run, bank_size), f"{run} with {labels}"))
 
 
 def embed(

@@ -10,7 +10,7 @@ from typing import Any
 
 from scale.methods import METHODS
 from scale.report.records import Record
-from scale.runs import recipe_for
+from scale.runs import RunConfig, recipe_for
 
 MEASURES = {
     "knn": "kNN",
@@ -57,7 +57,8 @@ def make_rows(records: list[Record]) -> list[Row]:
     """Return a row for each setting and for each floor beside it."""
     groups: dict[str, list[Record]] = defaultdict(list)
     for record in records:
-        setting = {k: v for k, v in record["run"].items() if k not in ("seed", "threads")}
+        run = RunConfig(**record["run"]).to_json()  # options that are newer than the record
+        setting = {k: v for k, v in run.items() if k not in ("seed", "threads")}
         groups[json.dumps(setting, sort_keys=True)].append(record)
     rows, floors = [], dict[tuple[str, str], list[Row]]()
     for group in groups.values():

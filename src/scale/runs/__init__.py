@@ -1,12 +1,14 @@
 """One run: stream -> learner -> evaluation -> record; checkpoints; exact resume."""
 
 from scale.runs.config import RunConfig
-from scale.runs.display import Display, LiveDisplay, PlainDisplay
+from scale.runs.display import Display, LiveDisplay, PlainDisplay, measures_table
 from scale.runs.embed import embed_images
 from scale.runs.interrupt import RunInterrupted
+from scale.runs.learner import load_learner
+from scale.runs.measure import measure_again
 from scale.runs.recipes import RECIPES, Recipe, recipe_for
 from scale.runs.record import read_metrics
-from scale.runs.run import load_learner, run
+from scale.runs.run import run
 from scale.runs.setting import make_learner, prepare
 
 __all__ = [
@@ -20,6 +22,8 @@ __all__ = [
     "embed_images",
     "load_learner",
     "make_learner",
+    "measure_again",
+    "measures_table",
     "prepare",
     "read_metrics",
     "recipe_for",

@@ -43,6 +43,8 @@ class RunConfig:
     """Classes arrive by their number or in an order drawn from the seed."""
     evaluations: int = 10
     """How often to evaluate along the stream, the end included."""
+    bank_size: int | None = None
+    """Labelled images in the bank of the kNN and the probe; the dataset's usual when not given."""
     validation: bool = False
     """Evaluate on images held out of the train split, to choose settings without the test split."""
     threads: int | None = None
@@ -52,7 +54,7 @@ class RunConfig:
 
     def check(self) -> None:
         """Raise `InputError` for a value that no run can have."""
-        for name in ("evaluations", "stream_batch", "samples_per_class", "threads"):
+        for name in ("evaluations", "stream_batch", "samples_per_class", "bank_size", "threads"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{name} must be 1 or more, got {value}")

@@ -206,18 +206,24 @@ class _Clock:
         )
 
 
-def summary_table(summary: dict[str, Any]) -> Table:
-    """Return the learner's final numbers with the floors beside them."""
-    table = Table(title=f"{summary['method']} on {summary['dataset']} {summary['stream']}")
+def measures_table(rows: dict[str, dict[str, Any]], title: str) -> Table:
+    """Return the measures of several features; the last row is the learner's."""
+    table = Table(title=title)
     table.add_column("features")
-    names = [name for name in SHOWN if name in summary]
+    *_, last = rows
+    names = [name for name in SHOWN if name in rows[last]]
     for name in names:
         table.add_column(TITLES[name], justify="right")
-    rows = {**summary["floors"], summary["method"]: summary}
     for label, measures in rows.items():
-        style = "bold" if label == summary["method"] else ""
         cells = [f"{measures[name]:.1f}" if name in measures else "" for name in names]
-        table.add_row(label, *cells, style=style)
+        table.add_row(label, *cells, style="bold" if label == last else "")
+    return table
+
+
+def summary_table(summary: dict[str, Any]) -> Table:
+    """Return the learner's final numbers with the floors beside them."""
+    title = f"{summary['method']} on {summary['dataset']} {summary['stream']}"
+    table = measures_table({**summary["floors"], summary["method"]: summary}, title)
     table.caption = (
         f"average over the stream {summary['average']:.1f}, "
         f"forgetting {summary['forgetting']:.1f}, {summary['timing']['wall_seconds']:.0f} s"

@@ -10,7 +10,7 @@ import numpy as np
 from scale._files import atomic_path
 from scale.data import load_dataset
 from scale.methods import load
-from scale.runs.run import load_learner
+from scale.runs.learner import load_learner
 
 LUMA = np.array([0.299, 0.587, 0.114])
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from scale._errors import InputError
 from scale._files import atomic_path, write_atomic
-from scale.evaluate import average, drop, floor_transforms, forgetting
+from scale.evaluate import Evaluator, average, drop, floor_transforms, forgetting
+from scale.methods import Learner
 from scale.runs.config import RunConfig
 from scale.runs.display import Display
+from scale.runs.learner import load_learner
 from scale.runs.record import MetricsFile
-from scale.runs.setting import Setting
+from scale.runs.setting import Setting, make_learner, prepare
 
 MAP_POINTS = 1000  # evaluation images whose features are kept for the embedding map
 
@@ -56,13 +60,30 @@ def measure_floors(
     # The learner before its first batch: its own random start, and the first point of its curve.
     start = measure(setting, out, metrics, full=True)
     floors = {"random": {k: v for k, v in start.items() if k not in ("kind", "position")}}
-    size = getattr(getattr(setting.learner, "augmentation_", None), "size", None)
-    transforms = floor_transforms(evaluator.sets.bank_images, size, evaluator.seed)
-    for name, transform in transforms.items():
-        floors[name] = evaluator(transform, full=True)
+    floors.update(_without_learning(setting.learner, evaluator))
     write_atomic(path, json.dumps(floors, indent=1) + "\n")
     display.floors(floors)
     return floors
+
+
+def measure_again(folder: Path, bank_size: int | None) -> dict[str, dict[str, Any]]:
+    """Evaluate the learner of a run, and the floors, with a bank of another size."""
+    config = replace(RunConfig.read(folder), bank_size=bank_size)
+    config.check()
+    evaluator = prepare(config).evaluator
+    if evaluator is None:
+        raise InputError(f"the run in {folder} has no labels to evaluate with")
+    learner, random = load_learner(folder), make_learner(config)
+    measures = {"random": evaluator(random.transform, full=True)}
+    measures.update(_without_learning(learner, evaluator))
+    measures[config.method] = evaluator(learner.transform, full=True)
+    return measures
+
+
+def _without_learning(learner: Learner, evaluator: Evaluator) -> dict[str, dict[str, Any]]:
+    size = getattr(getattr(learner, "augmentation_", None), "size", None)
+    transforms = floor_transforms(evaluator.sets.bank_images, size, evaluator.seed)
+    return {name: evaluator(transform, full=True) for name, transform in transforms.items()}
 
 
 def summarise(

@@ -14,7 +14,7 @@ import torch
 
 from scale._errors import InputError, NonFiniteLossError
 from scale._files import atomic_path, write_atomic
-from scale.methods import Learner, load, restore
+from scale.methods import Learner
 from scale.runs.checkpoint import Checkpoints
 from scale.runs.config import RunConfig, versions
 from scale.runs.display import Display
@@ -105,20 +105,6 @@ def evaluation_points(batches: int, evaluations: int) -> set[int]:
     [2, 5, 8, 10]
     """
     return {round((i + 1) * batches / evaluations) for i in range(evaluations)} - {0}
-
-
-def load_learner(folder: Path) -> Learner:
-    """Return the learner of a run: as it ended, or as it is at the newest checkpoint."""
-    RunConfig.read(folder)
-    final = folder / "learner.safetensors"
-    if final.is_file():
-        return load(final)
-    warnings: list[str] = []
-    found = Checkpoints(folder / "checkpoints").read(warnings.append)
-    if found is None:
-        raise InputError(f"the run in {folder} has no checkpoint yet")
-    state, meta = found
-    return restore(state, meta["learner"], origin=str(folder))
 
 
 def _claim(out: Path, config: RunConfig, resume: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,8 @@ def prepare(config: RunConfig, progress: Callable[[int, int], None] | None = Non
         train.labels if train.labels is not None else [],
         None if test is None or test.labels is None else test.labels,
     )
+    if config.bank_size is not None:
+        protocol = replace(protocol, bank_size=config.bank_size)
     evaluator = None
     if train.labels is not None:
         if config.validation or test is None:

@@ -1,0 +1,24 @@
+"""The learner of a run, finished or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scale._errors import InputError
+from scale.methods import Learner, load, restore
+from scale.runs.checkpoint import Checkpoints
+from scale.runs.config import RunConfig
+
+
+def load_learner(folder: Path) -> Learner:
+    """Return the learner of a run: as it ended, or as it is at the newest checkpoint."""
+    RunConfig.read(folder)
+    final = folder / "learner.safetensors"
+    if final.is_file():
+        return load(final)
+    warnings: list[str] = []
+    found = Checkpoints(folder / "checkpoints").read(warnings.append)
+    if found is None:
+        raise InputError(f"the run in {folder} has no checkpoint yet")
+    state, meta = found
+    return restore(state, meta["learner"], origin=str(folder))
