@@ -166,12 +166,14 @@ def test_embed_brings_other_sizes_and_colours_to_those_of_the_run(
 
 
 def test_evaluate_with_the_usual_bank_gives_what_the_run_gave(
-    finished: Path, capsys: pytest.CaptureFixture[str]
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     summary = json.loads((finished / "summary.json").read_text())
     assert measure_again(finished, None)["scale"]["knn"] == summary["knn"]
     assert measure_again(finished, None)["random"]["knn"] == summary["floors"]["random"]["knn"]
-    assert main(["evaluate", str(finished), "--bank-size", "30"]) == 0
+    kept = tmp_path / "evaluations.jsonl"
+    assert main(["evaluate", str(finished), "--bank-size", "30", "--to", str(kept)]) == 0
+    assert json.loads(kept.read_text())["measures"]["scale"]["knn"] > 0
     text = capsys.readouterr().out
     assert "a bank of 30" in text
     assert "pixels" in text

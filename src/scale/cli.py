@@ -153,17 +153,24 @@ def run(folder: Folder, config: RunConfig) -> None:
         _say("warning: the features had collapsed at the end of the stream")
 
 
-def evaluate(run: Positional[Path], *, bank_size: int | None = None) -> None:
+def evaluate(
+    run: Positional[Path], *, bank_size: int | None = None, to: Path | None = None
+) -> None:
     """Evaluate a run's learner again, and the floors beside it, with more or fewer labels.
 
     Args:
         run: Folder of a run, finished or not.
         bank_size: Labelled images for the kNN and the probe; the dataset's usual when not given.
+        to: Also append the measures to this file, one JSON line.
     """
+    from scale.report import append_evaluation
     from scale.runs import measure_again, measures_table
 
+    measures = measure_again(run, bank_size)
+    if to is not None:
+        append_evaluation(run, bank_size, measures, to)
     labels = "the usual bank" if bank_size is None else f"a bank of {bank_size} labelled images"
-    _console().print(measures_table(measure_again(run, bank_size), f"{run} with {labels}"))
+    _console().print(measures_table(measures, f"{run} with {labels}"))
 
 
 def embed(

@@ -38,6 +38,17 @@ def append_records(folders: Iterable[Path], path: Path) -> int:
     return added
 
 
+def append_evaluation(
+    folder: Path, bank_size: int | None, measures: dict[str, Any], path: Path
+) -> None:
+    """Add an evaluation of a run's learner with another bank to a file of JSON lines."""
+    record = json.loads((folder / "config.json").read_text())
+    line = {"run": record["run"], "bank_size": bank_size, "measures": measures}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a") as file:
+        file.write(json.dumps({**line, "versions": record["versions"]}) + "\n")
+
+
 def read_records(paths: Iterable[Path]) -> list[Record]:
     """Return the records in files of JSON lines and in folders of finished runs."""
     records: list[Record] = []
