@@ -197,6 +197,8 @@ def test_table_averages_over_seeds_and_keeps_records(
         assert f"| {floor} |" in first
     assert main(["table", *folders, "--to", str(records)]) == 0
     assert len(records.read_text().splitlines()) == 2, "equal runs are kept once"
+    kept = json.loads(records.read_text().splitlines()[0])
+    assert "source" not in kept["data"], "no paths of this machine"
     capsys.readouterr()
     assert main(["table", str(records), "--markdown"]) == 0
     assert capsys.readouterr().out == first

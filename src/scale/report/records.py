@@ -33,7 +33,7 @@ def append_records(folders: Iterable[Path], path: Path) -> int:
         for record in records:
             if _key(record) not in known:
                 known.add(_key(record))
-                file.write(json.dumps(record) + "\n")
+                file.write(json.dumps(_portable(record)) + "\n")
                 added += 1
     return added
 
@@ -63,6 +63,13 @@ def read_records(paths: Iterable[Path]) -> list[Record]:
         except ValueError as error:
             raise DamagedFileError(f"{path} is not a file of records: {error}") from error
     return records
+
+
+def _portable(record: Record) -> Record:
+    """Return a record without the paths of the machine that it was made on."""
+    data = {key: value for key, value in record["data"].items() if key != "source"}
+    data["skipped"] = [Path(name).name for name in data["skipped"]]
+    return {**record, "data": data}
 
 
 def _key(record: Record) -> str:

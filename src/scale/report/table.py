@@ -21,6 +21,7 @@ MEASURES = {
     "knn_full": "kNN, full bank",
     "average": "kNN over stream",
     "forgetting": "forgetting",
+    "minutes": "minutes",
 }
 PAPER_KNN = {
     ("cifar10", "seq", "scale"): 32.18,
@@ -66,7 +67,9 @@ def make_rows(records: list[Record]) -> list[Row]:
         place = (run["dataset"], run["stream"])
         label = describe_setting(run)
         paper = PAPER_KNN.get((*place, run["method"])) if not run["validation"] else None
-        rows.append(Row(*place, label, len(group), _collect(summaries), paper))
+        values = _collect(summaries)
+        values["minutes"] = [s["timing"]["wall_seconds"] / 60 for s in summaries]
+        rows.append(Row(*place, label, len(group), values, paper))
         beside = [
             Row(*place, name, len(group), _collect([s["floors"][name] for s in summaries]))
             for name in summaries[0].get("floors", {})
