@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from scale.runs import LiveDisplay, PlainDisplay, RunConfig, read_metrics, run
+from scale.runs.display import HealthWatch
+
+PARAMS = {"encoder": "cnn", "augmentation": "mnist", "steps_per_batch": 2, "memory_batch": 20}
+
+
+def config(dataset: Path, **params: object) -> RunConfig:
+    return RunConfig(
+        dataset=str(dataset), stream_batch=20, evaluations=2, params={**PARAMS, **params}
+    )
+
+
+def test_plain_lines_tell_of_floors_batches_evaluations_and_the_end(
+    small_set: Path, tmp_path: Path
+) -> None:
+    text = io.StringIO()
+    display = PlainDisplay(Console(file=text, width=120), seconds=0)
+    run(config(small_set), tmp_path / "run", display=display)
+    shown = text.getvalue()
+    assert "scale on" in shown.splitlines()[0]
+    for name in ("random", "pixels", "pca"):
+        assert f"floor {name}: kNN" in shown
+    assert "image 120/120" in shown
+    assert "images/s" in shown
+    assert "min left" in shown
+    assert "pseudo positives" in shown
+    assert shown.count("evaluation at image") == 2
+    assert "\x1b" not in shown, "no control codes in a log"
+
+
+def test_the_live_panel_shows_where_the_run_is(small_set: Path, tmp_path: Path) -> None:
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True, width=120, height=40)
+    run(config(small_set), tmp_path / "run", display=LiveDisplay(console))
+    shown = text.getvalue()
+    for expected in ("120/120", "images/s", "last batch", "last evaluation", "effective rank"):
+        assert expected in shown
+
+
+def test_the_literal_settings_are_warned_about_on_a_class_ordered_stream(
+    small_set: Path, tmp_path: Path
+) -> None:
+    text = io.StringIO()
+    literal = config(small_set, kappa=0.5, mu=0.01)
+    run(literal, tmp_path / "run", display=PlainDisplay(Console(file=text, width=200)))
+    assert "stream views pass as positives" in text.getvalue()
+
+
+def test_collapse_is_recorded_and_shown(tmp_path: Path) -> None:
+    np.save(tmp_path / "same.npy", np.full((60, 16, 16), 90, np.uint8))
+    text = io.StringIO()
+    still = config(tmp_path / "same.npy", augmentation="none")
+    still.stream = "as-is"
+    summary = run(still, tmp_path / "run", display=PlainDisplay(Console(file=text, width=200)))
+    assert summary["collapsed"]
+    assert "collapsed" in text.getvalue()
+    batches = read_metrics(tmp_path / "run" / "metrics.jsonl", "batch")
+    assert all(batch["collapsed"] for batch in batches)
+
+
+def test_a_warning_is_given_once_until_it_is_over() -> None:
+    watch = HealthWatch(stream_batch=10)
+    sick = {"collapsed": True, "effective_rank": 1.0}
+    well = {"collapsed": False, "effective_rank": 9.0}
+    given = [len(watch.look(record)) for record in (well, sick, sick, well, sick)]
+    assert given == [0, 1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("value", [None, 0.0])
+def test_a_record_without_pseudo_positives_is_fine(value: float | None) -> None:
+    assert HealthWatch(stream_batch=10).look({"pseudo_positives": value}) == []
