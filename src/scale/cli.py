@@ -101,7 +101,7 @@ class Folder:
 def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
     """Build the parser from the method that is asked for, and parse."""
     from scale.methods import METHODS
-    from scale.runs import RunConfig, recipe_for
+    from scale.runs import RunConfig, recipe_params
 
     config = RunConfig()
     out = _peek(arguments, "--out")
@@ -113,7 +113,7 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
     if preset is not None and preset not in method.presets:
         known = ", ".join(method.presets) or "none"
         raise InputError(f"{method.name} has no preset {preset!r} (known: {known})")
-    params = {**recipe_for(dataset).params, **method.presets.get(preset or "", {}), **config.params}
+    usual = {**recipe_params(dataset, method), **method.presets.get(preset or "", {})}
     Parsed = dataclasses.make_dataclass(
         "Parsed", [("folder", Folder), ("run", RunConfig), ("method", method)]
     )
@@ -124,7 +124,9 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
         args=arguments,
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.SuppressFixed),
         default=Parsed(
-            Folder(out=tyro.MISSING), dataclasses.replace(config, params={}), method(**params)
+            Folder(out=tyro.MISSING),
+            dataclasses.replace(config, params={}),
+            method(**{**usual, **config.params}),
         ),
     )
     chosen = parsed.method.get_params()

@@ -52,6 +52,23 @@ def twin_positives(
     return mask
 
 
+def stream_and_memory_twins(n: int, m: int) -> Tensor:
+    """Positives when stream and replayed views are all anchors, each with its twin.
+
+    Parameters
+    ----------
+    n, m
+        Images of the stream batch and replayed ones; the views are stacked stream first.
+
+    Returns
+    -------
+    Tensor
+        Boolean, (2(m+n), 2(m+n)).
+    """
+    views = 2 * (n + m)
+    return torch.cat([twin_positives(n, views), twin_positives(m, views, first=2 * n)])
+
+
 def pseudo_positives(p: Tensor, n: int, mu: float) -> Tensor:
     """Stream views that look alike: p_ij > mean + mu (max - mean), and always the twin.
 

@@ -10,6 +10,24 @@ from torch import Tensor
 Direction = Literal["past-to-current", "current-to-past"]
 
 
+def relation_distillation(
+    dots: Tensor, past_dots: Tensor, kappa: float, kappa_past: float
+) -> Tensor:
+    """Cross-entropy of each view's current relations to its past ones (Co2L), mean over the views.
+
+    Parameters
+    ----------
+    dots, past_dots
+        Dot products with -inf on the diagonal, (views, views).
+    kappa, kappa_past
+        Temperatures of the softmax over the other views.
+    """
+    log_p = torch.log_softmax(dots / kappa, dim=1)
+    p_past = torch.softmax(past_dots / kappa_past, dim=1)
+    # The diagonal is 0 in p_past and -inf in log_p, and their product is not a number.
+    return -(p_past * log_p.masked_fill(p_past == 0, 0)).sum(dim=1).mean()
+
+
 def forgetting_loss(p: Tensor, p_past: Tensor, direction: Direction = "past-to-current") -> Tensor:
     """KL divergence between past and current similarities, averaged over the views.
 

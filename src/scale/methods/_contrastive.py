@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from scale._errors import InputError, NonFiniteLossError
 from scale.augment import AUGMENTATIONS, resize, two_views
-from scale.memory import Memory
-from scale.methods._base import CHUNK, Learner
+from scale.methods._base import Learner
 from scale.methods._state import Part, State, flatten, unflatten
 from scale.models import ImageShape, build_encoder, build_projector, default_rng
 
@@ -27,15 +26,15 @@ else:
 
 @dataclass(kw_only=True)
 class ContrastiveLearner(Learner):
-    """Encoder, projector, views, optimiser and memory; a method adds its loss.
+    """Encoder, projector, views and optimiser; a method adds its loss.
 
-    Per stream batch of n images, `steps_per_batch` times: m images are drawn from memory, all n + m
-    get two views, one forward pass takes the 2(m+n) views to features h and projections z,
-    `_losses` turns them into a loss, and one SGD step follows. Then memory takes the batch in.
+    Per stream batch of n images, `steps_per_batch` times: each image gets two views, one forward
+    pass takes them, and what is replayed beside them, to features h and projections z, `_losses`
+    turns them into a loss, and one SGD step follows.
 
     Attributes
     ----------
-    encoder_, projector_, optimizer_, memory_
+    encoder_, projector_, optimizer_
         The parts that learn.
     diagnostics_
         Mean over the updates of the last batch of what `_losses` returned.
@@ -49,12 +48,6 @@ class ContrastiveLearner(Learner):
     """Dimension of z, in which the losses compare."""
     augmentation: str = "cifar"
     """Law of the random views: cifar, tinyimagenet, mnist, digits, none."""
-    memory_size: int = 1280
-    """Most images kept in memory (the paper's M)."""
-    memory_batch: int = 128
-    """Images drawn from memory for each update (the paper's m)."""
-    memory_policy: str = "psa"
-    """Which images stay in memory: psa, random, reservoir, fifo."""
     steps_per_batch: int = 20
     """Updates for each stream batch."""
     views: Literal["once", "anew"] = "anew"
@@ -69,8 +62,6 @@ class ContrastiveLearner(Learner):
     def _start(self, image_shape: ImageShape) -> None:
         if self.steps_per_batch < 1:
             raise InputError(f"steps_per_batch must be 1 or more, got {self.steps_per_batch}")
-        if self.memory_batch < 0:
-            raise InputError(f"memory_batch must be 0 or more, got {self.memory_batch}")
         if self.views not in ("once", "anew"):
             raise InputError(f"views must be 'once' or 'anew', got {self.views!r}")
         if self.lr < 0:
@@ -78,7 +69,7 @@ class ContrastiveLearner(Learner):
         if self.seed < 0:
             raise InputError(f"seed must be 0 or more, got {self.seed}")
         self.augmentation_ = AUGMENTATIONS[self.augmentation]
-        weights, self._view_rng, memory_rng = _generators(self.seed, 3)
+        weights, self._view_rng, self._memory_rng = _generators(self.seed, 3)
         side = self.augmentation_.size
         shape = image_shape if side is None else (image_shape[0], side, side)
         encoder, self.output_dim_ = build_encoder(self.encoder, shape, weights)
@@ -90,7 +81,6 @@ class ContrastiveLearner(Learner):
         self.optimizer_ = torch.optim.SGD(
             self._trained(), lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay
         )
-        self.memory_ = Memory(self.memory_size, self.memory_policy, memory_rng)
         self.diagnostics_: dict[str, float] = {}
         self.features_: Tensor | None = None
 
@@ -101,14 +91,12 @@ class ContrastiveLearner(Learner):
         for step in range(self.steps_per_batch):
             if step > 0 and self.views == "anew":
                 stream_views = self._draw_views(batch)
-            replayed = self.memory_.sample(self.memory_batch)
-            memory_views = self._draw_views(replayed) if len(replayed) else stream_views[:0]
-            losses = self._losses(stream_views, memory_views, step)
+            losses = self._losses(stream_views, self._memory_views(stream_views), step)
             self._update(losses["loss"])
             for name, value in losses.items():
                 totals[name] = totals.get(name, 0.0) + float(value.detach())
         self.diagnostics_ = {name: v / self.steps_per_batch for name, v in totals.items()}
-        self._remember(batch)
+        self._after_batch(batch)
 
     @abstractmethod
     def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
@@ -117,14 +105,21 @@ class ContrastiveLearner(Learner):
         Parameters
         ----------
         stream_views, memory_views
-            (2n, c, h, w) and (2m, c, h, w): all first views, then all second ones. Early in the
-            stream m is smaller than `memory_batch`, and 0 in the first batch.
+            (2n, c, h, w) and (2m, c, h, w): all first views, then all second ones. Without a
+            memory, and in the first batch, m is 0.
         step
             Number of this update within the batch.
         """
 
     def _before_batch(self, batch: Tensor) -> None:
         """Do what has to be done once per batch, before its first update."""
+
+    def _after_batch(self, batch: Tensor) -> None:
+        """Do what has to be done once per batch, after its last update."""
+
+    def _memory_views(self, stream_views: Tensor) -> Tensor:
+        """Draw views of what is replayed in this update, (2m, c, h, w)."""
+        return stream_views[:0]
 
     def _trained(self) -> list[nn.Parameter]:
         return [*self.encoder_.parameters(), *self.projector_.parameters()]
@@ -154,14 +149,6 @@ class ContrastiveLearner(Learner):
             )
         self.optimizer_.step()
 
-    def _remember(self, batch: Tensor) -> None:
-        features = None
-        if self.memory_.wants_features(len(batch)):
-            candidates = torch.cat([self.memory_.images, batch])
-            with torch.no_grad():
-                features = torch.cat([self._embed(c) for c in torch.split(candidates, CHUNK)])
-        self.memory_.update(batch, features)
-
     def _embed(self, batch: Tensor) -> Tensor:
         pixels = resize(batch.to(self.device), self.augmentation_.size)
         pixels = pixels.sub_(PIXEL_MEAN).div_(PIXEL_STD)
@@ -178,9 +165,7 @@ class ContrastiveLearner(Learner):
             "encoder": self.encoder_,
             "projector": self.projector_,
             "optimizer": self.optimizer_,
-            "memory": self.memory_,
             "view_rng": self._view_rng,
-            "memory_rng": self.memory_.generator,
         }
 
     def state_dict(self) -> State:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, get_args
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from scale._errors import InputError
 from scale.losses import (
@@ -19,14 +18,14 @@ from scale.losses import (
     symmetric_sne,
     twin_positives,
 )
-from scale.methods._contrastive import ContrastiveLearner
+from scale.methods._past import PastLearner
 from scale.methods._registry import register_method
 from scale.methods._state import Part
 
 
 @register_method("scale")
 @dataclass(kw_only=True)
-class SCALE(ContrastiveLearner):
+class SCALE(PastLearner):
     """Self-supervised contrastive lifelong learning without prior knowledge.
 
     References
@@ -47,6 +46,8 @@ class SCALE(ContrastiveLearner):
         "paper": {"kappa": 0.1, "mu": 0.05, "views": "once", "memory_anchors": False}
     }
 
+    memory_policy: str = "psa"
+    """Which images stay in memory: psa, random, reservoir, fifo."""
     tau: float = 0.1
     """Temperature of the contrastive loss."""
     kappa: float = 0.03
@@ -73,14 +74,7 @@ class SCALE(ContrastiveLearner):
                 f"got {self.forgetting_direction!r}"
             )
         super()._start(image_shape)
-        self._model = nn.Sequential(self.encoder_, self.projector_)
-        self._past = deepcopy(self._model).eval().requires_grad_(False)
-        self._past_stream_z: Tensor | None = None
         self._lam_scale = torch.tensor(0.0 if self.lam_relative else 1.0, device=self.device)
-
-    def _before_batch(self, batch: Tensor) -> None:
-        self._past.load_state_dict(self._model.state_dict())
-        self._past_stream_z = None
 
     def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
         n = len(stream_views) // 2
@@ -105,18 +99,6 @@ class SCALE(ContrastiveLearner):
             )
             losses["forgetting"] = forgetting
         return losses
-
-    def _past_z(self, stream_views: Tensor, memory_views: Tensor) -> Tensor:
-        """Projections by the model as it was before this batch; of reused views only once."""
-        with torch.no_grad():
-            if self.views == "anew":
-                z: Tensor = self._past(torch.cat([stream_views, memory_views]))
-                return z  # (2(m+n), 128)
-            if self._past_stream_z is None:
-                self._past_stream_z = self._past(stream_views)
-            if len(memory_views) == 0:
-                return self._past_stream_z
-            return torch.cat([self._past_stream_z, self._past(memory_views)])
 
     def _forgetting_weight(self, contrastive: Tensor, forgetting: Tensor) -> Tensor:
         if self._lam_scale == 0 and forgetting > 0:

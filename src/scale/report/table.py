@@ -10,7 +10,7 @@ from typing import Any
 
 from scale.methods import METHODS
 from scale.report.records import Record
-from scale.runs import RunConfig, recipe_for
+from scale.runs import RunConfig, recipe_params
 
 MEASURES = {
     "knn": "kNN",
@@ -83,7 +83,7 @@ def make_rows(records: list[Record]) -> list[Row]:
 def describe_setting(run: dict[str, Any]) -> str:
     """Return the method with its preset, or with the parameters that are not its defaults."""
     method = METHODS[run["method"]]
-    defaults = method(**recipe_for(run["dataset"]).params).get_params()
+    defaults = method(**recipe_params(run["dataset"], method)).get_params()
     changed = {k: v for k, v in run["params"].items() if k != "device" and v != defaults[k]}
     for name, preset in method.presets.items():
         if preset.items() <= changed.items():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
+
+from scale.methods import Learner
 
 
 @dataclass(frozen=True)
@@ -31,3 +34,9 @@ RECIPES: dict[str, Recipe] = {
 def recipe_for(dataset: str) -> Recipe:
     """Return the recipe of `dataset`; other datasets are treated like natural images."""
     return RECIPES.get(dataset, Recipe())
+
+
+def recipe_params(dataset: str, method: type[Learner]) -> dict[str, Any]:
+    """Return the parameters of a dataset's recipe that a method has."""
+    has = {field.name for field in dataclasses.fields(method)}
+    return {name: value for name, value in recipe_for(dataset).params.items() if name in has}

@@ -13,7 +13,7 @@ from scale.data import ImageSet, load_dataset
 from scale.evaluate import Evaluator, Protocol, draw_evaluation_sets, hold_out, protocol_for
 from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
-from scale.runs.recipes import recipe_for
+from scale.runs.recipes import recipe_for, recipe_params
 from scale.streams import Stream, make_order
 
 VALIDATION_SEED = 20_000_000  # far from any run's: validation images are the same for all seeds
@@ -91,7 +91,8 @@ def prepare(config: RunConfig, progress: Callable[[int, int], None] | None = Non
 def make_learner(config: RunConfig) -> Learner:
     """Return the learner of a config; the dataset's recipe fills in what the user left open."""
     method = METHODS[config.method]
-    params = {**recipe_for(config.dataset).params, **config.params, "seed": config.seed}
+    usual = recipe_params(config.dataset, method)
+    params = {**usual, **config.params, "seed": config.seed}
     try:
         return method(**params)
     except TypeError as error:

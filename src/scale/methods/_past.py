@@ -1,0 +1,39 @@
+"""What every method that compares itself with its own past shares."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from scale.methods._replay import ReplayLearner
+from scale.models import ImageShape
+
+
+@dataclass(kw_only=True)
+class PastLearner(ReplayLearner):
+    """A replaying learner that keeps encoder and projector as they were before this batch."""
+
+    def _start(self, image_shape: ImageShape) -> None:
+        super()._start(image_shape)
+        self._model = nn.Sequential(self.encoder_, self.projector_)
+        self._past = deepcopy(self._model).eval().requires_grad_(False)
+        self._past_stream_z: Tensor | None = None
+
+    def _before_batch(self, batch: Tensor) -> None:
+        self._past.load_state_dict(self._model.state_dict())
+        self._past_stream_z = None
+
+    def _past_z(self, stream_views: Tensor, memory_views: Tensor) -> Tensor:
+        """Projections by the model as it was before this batch; of reused views only once."""
+        with torch.no_grad():
+            if self.views == "anew":
+                z: Tensor = self._past(torch.cat([stream_views, memory_views]))
+                return z  # (2(m+n), 128)
+            if self._past_stream_z is None:
+                self._past_stream_z = self._past(stream_views)
+            if len(memory_views) == 0:
+                return self._past_stream_z
+            return torch.cat([self._past_stream_z, self._past(memory_views)])
