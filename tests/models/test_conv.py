@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from scale.models._conv import Conv3x3
+from scale.models._conv import WINOGRAD_BATCH, WINOGRAD_SIDES, Conv3x3
 
 
 def pair(c_in: int, c_out: int, stride: int) -> tuple[Conv3x3, nn.Conv2d]:
@@ -55,6 +55,25 @@ def test_tiny_maps_in_channels_last_layout_are_those_of_torch(size, stride):
         outputs_and_gradients(ours, maps), outputs_and_gradients(theirs, maps), strict=True
     ):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("side", WINOGRAD_SIDES)
+def test_small_maps_of_a_large_batch_are_those_of_torch(side, layout):
+    maps = draw(WINOGRAD_BATCH, 3, side, side).contiguous(memory_format=layout)
+    ours, theirs = pair(3, 5, 1)
+    for a, b in zip(
+        outputs_and_gradients(ours, maps), outputs_and_gradients(theirs, maps), strict=True
+    ):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10)
+
+
+def test_single_precision_loses_no_more_than_a_few_bits_on_small_maps():
+    maps = draw(WINOGRAD_BATCH, 64, 4, 4)
+    ours, theirs = pair(64, 64, 1)
+    exact = theirs(maps)
+    error = (ours.float()(maps.float()) - exact).abs().max() / exact.abs().max()
+    assert error < 1e-5
 
 
 def test_parameters_have_the_names_and_shapes_of_torch():

@@ -162,6 +162,7 @@ def test_two_processes_cannot_run_in_one_folder(command: Command, tmp_path: Path
     out = tmp_path / "shared"
     process = command.start(command.arguments(out))
     wait_for_evaluation(process, 1)
+    process.send_signal(signal.SIGSTOP)  # so that it cannot end while the other one starts
     done = command.finish(command.resume(out))
     process.kill()
     process.communicate()

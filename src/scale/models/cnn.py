@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from scale.models._conv import Conv3x3
 from scale.models._registry import register_encoder
 
 
@@ -22,7 +23,7 @@ class CNN(nn.Module):
             _layer(in_channels, width, kernel_size=5, stride=2),
             _layer(width, 2 * width, kernel_size=3, stride=2),
             _layer(2 * width, 4 * width, kernel_size=3, stride=2),
-            _layer(4 * width, self.output_dim, kernel_size=3, stride=1),
+            _after(Conv3x3(4 * width, self.output_dim)),
         )
 
     def forward(self, images: Tensor) -> Tensor:
@@ -32,11 +33,11 @@ class CNN(nn.Module):
 
 def _layer(in_channels: int, channels: int, kernel_size: int, stride: int) -> nn.Module:
     padding = kernel_size // 2
-    return nn.Sequential(
-        nn.Conv2d(in_channels, channels, kernel_size, stride, padding, bias=False),
-        nn.BatchNorm2d(channels),
-        nn.ReLU(inplace=True),
-    )
+    return _after(nn.Conv2d(in_channels, channels, kernel_size, stride, padding, bias=False))
+
+
+def _after(conv: nn.Conv2d) -> nn.Module:
+    return nn.Sequential(conv, nn.BatchNorm2d(conv.out_channels), nn.ReLU(inplace=True))
 
 
 @register_encoder("cnn")
