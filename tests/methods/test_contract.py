@@ -11,7 +11,7 @@ import torch
 from scale._errors import InputError
 from scale.methods import METHODS, load
 
-from .learners import differences, fit, global_random_state, images, make, state
+from .learners import differences, fit, global_random_state, images, learn, make, state
 
 pytestmark = pytest.mark.parametrize("name", list(METHODS))
 
@@ -39,7 +39,7 @@ def test_presets_are_parameters_of_the_method(name):
 def test_partial_fit_returns_the_learner_and_keeps_its_parameters(name):
     learner = make(name)
     params = dict(learner.get_params())
-    assert learner.partial_fit(images()) is learner
+    assert learn(learner, images()) is learner
     assert learner.get_params() == params
 
 
@@ -149,10 +149,10 @@ def test_the_callers_images_are_neither_kept_nor_changed(name):
     for seed, kind in enumerate([np.asarray, torch.from_numpy] * 2):
         batch = images(seed=seed)
         given = kind(batch.copy())
-        careless.partial_fit(given)
+        learn(careless, given)
         np.testing.assert_array_equal(np.asarray(given), batch)
         given[:] = 0
-        careful.partial_fit(batch)
+        learn(careful, batch)
     assert differences(state(careful), state(careless)) == []
 
 
@@ -160,8 +160,8 @@ def test_channels_may_come_first_or_last(name):
     first, last = make(name), make(name)
     for seed in range(2):
         batch = images(seed=seed)
-        first.partial_fit(batch)
-        last.partial_fit(batch.transpose(0, 2, 3, 1))
+        learn(first, batch)
+        learn(last, batch.transpose(0, 2, 3, 1))
     assert differences(state(first), state(last)) == []
     np.testing.assert_array_equal(
         first.transform(images()), first.transform(images().transpose(0, 2, 3, 1))
@@ -171,8 +171,8 @@ def test_channels_may_come_first_or_last(name):
 def test_tensors_are_taken_like_arrays(name):
     arrays, tensors = make(name), make(name)
     for seed in range(2):
-        arrays.partial_fit(images(seed=seed))
-        tensors.partial_fit(torch.from_numpy(images(seed=seed)))
+        learn(arrays, images(seed=seed))
+        learn(tensors, torch.from_numpy(images(seed=seed)))
     assert differences(state(arrays), state(tensors)) == []
     np.testing.assert_array_equal(
         arrays.transform(images()), arrays.transform(torch.from_numpy(images()))
@@ -181,28 +181,28 @@ def test_tensors_are_taken_like_arrays(name):
 
 def test_views_into_other_arrays_are_taken_like_copies(name):
     batch = images(24)[::-2, :, ::-1]
-    view, copy = make(name).partial_fit(batch), make(name).partial_fit(batch.copy())
+    view, copy = learn(make(name), batch), learn(make(name), batch.copy())
     assert differences(state(view), state(copy)) == []
 
 
 def test_a_batch_may_be_a_single_image(name):
     learner = make(name)
     for seed in range(3):
-        learner.partial_fit(images(1, seed=seed))
+        learn(learner, images(1, seed=seed))
     assert np.isfinite(learner.transform(images())).all()
 
 
 def test_batches_may_have_any_size(name):
     learner = make(name)
     for n in (12, 1, 30, 5):
-        learner.partial_fit(images(n, seed=n))
+        learn(learner, images(n, seed=n))
     assert np.isfinite(learner.transform(images())).all()
 
 
 def test_colour_images_are_learned_from(name):
     learner = make(name)
     for seed in range(2):
-        learner.partial_fit(images(6, seed, shape=(3, 32, 32)))
+        learn(learner, images(6, seed, shape=(3, 32, 32)))
     assert len(learner.transform(images(2, shape=(3, 32, 32)))) == 2
 
 
@@ -211,7 +211,7 @@ def test_memory_is_bounded_over_a_long_stream(name):
     if hasattr(learner, "steps_per_batch"):
         learner.steps_per_batch = 1
     for batch in range(15):
-        learner.partial_fit(images(6, seed=batch))
+        learn(learner, images(6, seed=batch))
         if hasattr(learner, "memory_"):
             assert len(learner.memory_) == min(40, 6 * (batch + 1))
     if hasattr(learner, "memory_"):

@@ -9,7 +9,7 @@ import torch
 from scale._errors import InputError
 from scale.methods import METHODS
 
-from .learners import differences, fit, images, make, state
+from .learners import differences, fit, images, learn, make, state
 
 pytestmark = pytest.mark.parametrize("name", list(METHODS))
 
@@ -63,5 +63,5 @@ def test_saving_before_learning_says_what_to_do(name, tmp_path):
 def test_a_refused_first_batch_does_not_fix_the_image_size(name):
     learner = make(name)
     with pytest.raises(InputError, match="empty"):
-        learner.partial_fit(images(0, shape=(3, 16, 16)))
+        learn(learner, images(0, shape=(3, 16, 16)))
     assert len(fit(learner, last=1).transform(images(2))) == 2

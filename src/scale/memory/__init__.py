@@ -5,6 +5,6 @@ from scale.memory import psa as psa
 from scale.memory import random as random
 from scale.memory import reservoir as reservoir
 from scale.memory._buffer import Memory
-from scale.memory._policy import POLICIES, Candidates, Policy, register_policy
+from scale.memory._policy import POLICIES, Candidates, Policy, PolicyKnowledge, register_policy
 
-__all__ = ["POLICIES", "Candidates", "Memory", "Policy", "register_policy"]
+__all__ = ["POLICIES", "Candidates", "Memory", "Policy", "PolicyKnowledge", "register_policy"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -22,6 +24,8 @@ class Memory:
         Name of a registered policy.
     generator
         Source of randomness for sampling and for the policy; owned by the caller.
+    clusters
+        How many clusters a policy that looks for them should find.
 
     Attributes
     ----------
@@ -29,6 +33,8 @@ class Memory:
         What is in memory, (len, c, h, w) uint8.
     arrivals
         Position of each image in the stream, (len,).
+    columns
+        What else is kept of each image, one row per image: labels, features, ...
     seen
         How many images have passed.
 
@@ -40,14 +46,20 @@ class Memory:
     (3, [2, 3, 4])
     """
 
-    def __init__(self, size: int, policy: str, generator: torch.Generator) -> None:
+    def __init__(
+        self, size: int, policy: str, generator: torch.Generator, clusters: int = 1
+    ) -> None:
         if size < 0:
             raise InputError(f"memory_size must be 0 or more, got {size}")
+        if clusters < 1:
+            raise InputError(f"memory_clusters must be 1 or more, got {clusters}")
         self.size = size
         self.policy = POLICIES[policy]()
         self.generator = generator
+        self.clusters = clusters
         self.images = torch.empty(0, dtype=torch.uint8)
         self.arrivals = torch.empty(0, dtype=torch.int64)
+        self.columns: dict[str, Tensor] = {}
         self.seen = 0
 
     def __len__(self) -> int:
@@ -55,14 +67,22 @@ class Memory:
 
     def sample(self, m: int) -> Tensor:
         """Return `m` images drawn without replacement, or all when there are fewer."""
-        chosen = torch.randperm(len(self), generator=self.generator)[:m]
-        return self.images[chosen]
+        return self.images[self.draw(m)]
+
+    def draw(self, m: int) -> Tensor:
+        """Return the places of `m` images drawn without replacement, or of all in some order."""
+        return torch.randperm(len(self), generator=self.generator)[:m]
 
     def wants_features(self, n: int) -> bool:
         """Whether `update` with `n` more images has to be given features."""
-        return self.policy.needs_features and 0 < self.size < len(self) + n
+        return self.policy.knows.features and 0 < self.size < len(self) + n
 
-    def update(self, batch: Tensor, features: Tensor | None = None) -> None:
+    def update(
+        self,
+        batch: Tensor,
+        features: Tensor | None = None,
+        columns: Mapping[str, Tensor] | None = None,
+    ) -> None:
         """Take in a stream batch; the policy decides what stays.
 
         Parameters
@@ -71,6 +91,8 @@ class Memory:
             Images, (n, c, h, w) uint8.
         features
             Of memory and batch, in this order, (len + n, d), when `wants_features` says so.
+        columns
+            What else to keep of each image of the batch, (n, ...) each; every time the same names.
         """
         arrivals = torch.arange(self.seen, self.seen + len(batch))
         self.seen += len(batch)
@@ -79,10 +101,17 @@ class Memory:
         stored = len(self)
         images = torch.cat([self.images, batch]) if stored else batch.clone()
         arrivals = torch.cat([self.arrivals, arrivals])
+        rows = {name: self._with(name, new) for name, new in (columns or {}).items()}
         if len(images) > self.size:
-            kept = self.policy(Candidates(stored, arrivals, features), self.size, self.generator)
+            candidates = Candidates(stored, arrivals, features, rows.get("labels"), self.clusters)
+            kept = self.policy(candidates, self.size, self.generator)
             images, arrivals = images[kept], arrivals[kept]
-        self.images, self.arrivals = images, arrivals
+            rows = {name: row[kept] for name, row in rows.items()}
+        self.images, self.arrivals, self.columns = images, arrivals, rows
+
+    def _with(self, name: str, new: Tensor) -> Tensor:
+        new = new.detach().cpu()
+        return torch.cat([self.columns[name], new]) if len(self) else new.clone()
 
     def state_dict(self) -> dict[str, Tensor]:
         """Everything needed to go on from here, except the generator."""
@@ -90,10 +119,16 @@ class Memory:
             "images": self.images,
             "arrivals": self.arrivals,
             "seen": torch.tensor(self.seen),
+            **{f"columns.{name}": rows for name, rows in self.columns.items()},
         }
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Go on from a `state_dict`."""
         self.images = state["images"].clone()
         self.arrivals = state["arrivals"].clone()
+        self.columns = {
+            name.removeprefix("columns."): rows.clone()
+            for name, rows in state.items()
+            if name.startswith("columns.")
+        }
         self.seen = int(state["seen"])

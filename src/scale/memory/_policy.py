@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -22,20 +22,36 @@ class Candidates:
     """Position of each in the stream, (stored + n,)."""
     features: Tensor | None
     """Encoder features of each, (stored + n, d), when the policy asks for them."""
+    labels: Tensor | None = None
+    """Class of each, (stored + n,), when the policy is one that may know."""
+    clusters: int = 1
+    """Number of clusters that the user asked for."""
 
     def __len__(self) -> int:
         return len(self.arrivals)
 
 
-class Policy(Protocol):
+@dataclass(frozen=True)
+class PolicyKnowledge:
+    """What a policy is told beyond the images."""
+
+    features: bool = False
+    """Encoder features of all candidates: a forward pass of each."""
+    labels: bool = False
+    """Classes of the images. Only a reference that shows what knowing them would bring."""
+    num_classes: bool = False
+    """How many clusters to look for."""
+
+
+class Policy(ABC):
     """Chooses which candidates stay in memory."""
 
-    needs_features: bool
+    knows: ClassVar[PolicyKnowledge] = PolicyKnowledge()
 
+    @abstractmethod
     def __call__(self, candidates: Candidates, size: int, generator: torch.Generator) -> Tensor:
         """Return the indices of at most `size` candidates, called only when there are more."""
-        ...
 
 
-POLICIES: Registry[Callable[[], Policy]] = Registry("memory policy")
+POLICIES: Registry[type[Policy]] = Registry("memory policy")
 register_policy = POLICIES.register

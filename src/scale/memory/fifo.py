@@ -5,14 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from scale.memory._policy import Candidates, register_policy
+from scale.memory._policy import Candidates, Policy, register_policy
 
 
 @register_policy("fifo")
-class FIFO:
+class FIFO(Policy):
     """Keep what came last."""
-
-    needs_features = False
 
     def __call__(self, candidates: Candidates, size: int, generator: torch.Generator) -> Tensor:
         return torch.arange(len(candidates) - size, len(candidates))

@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scale.memory._policy import Candidates, register_policy
+from scale.memory._policy import Candidates, Policy, PolicyKnowledge, register_policy
 
 
 @register_policy("psa")
-class PSA:
+class PSA(Policy):
     """Keep one sample from each of `size` parts of the feature space (the paper's policy).
 
     References
@@ -19,7 +19,7 @@ class PSA:
     Wessing (2015), Two-stage methods for multimodal optimization.
     """
 
-    needs_features = True
+    knows = PolicyKnowledge(features=True)
 
     def __call__(self, candidates: Candidates, size: int, generator: torch.Generator) -> Tensor:
         assert candidates.features is not None

@@ -5,14 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from scale.memory._policy import Candidates, register_policy
+from scale.memory._policy import Candidates, Policy, register_policy
 
 
 @register_policy("random")
-class Random:
+class Random(Policy):
     """Keep a random subset of memory and batch: the older a sample, the likelier it is gone."""
-
-    needs_features = False
 
     def __call__(self, candidates: Candidates, size: int, generator: torch.Generator) -> Tensor:
         return torch.randperm(len(candidates), generator=generator)[:size].sort().values

@@ -5,14 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from scale.memory._policy import Candidates, register_policy
+from scale.memory._policy import Candidates, Policy, register_policy
 
 
 @register_policy("reservoir")
-class Reservoir:
+class Reservoir(Policy):
     """Keep every image of the stream with the same probability (Vitter's algorithm R)."""
-
-    needs_features = False
 
     def __call__(self, candidates: Candidates, size: int, generator: torch.Generator) -> Tensor:
         kept = torch.arange(size)

@@ -2,6 +2,7 @@
 
 from scale.methods._base import Learner, load, restore
 from scale.methods._contrastive import ContrastiveLearner
+from scale.methods._facts import Costs, Knowledge
 from scale.methods._past import PastLearner
 from scale.methods._registry import METHODS, register_method
 from scale.methods._replay import ReplayLearner
@@ -16,6 +17,8 @@ __all__ = [
     "SCALE",
     "Co2L",
     "ContrastiveLearner",
+    "Costs",
+    "Knowledge",
     "Learner",
     "PastLearner",
     "ReplayLearner",

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from scale._errors import DamagedFileError, InputError
 from scale._tensors import read_tensors, write_tensors
-from scale.methods._images import as_batch
+from scale.methods._facts import Costs, Knowledge
+from scale.methods._images import as_batch, as_labels
 from scale.methods._registry import METHODS
 from scale.models import ImageShape
 
@@ -35,25 +36,33 @@ class Learner(ABC):
     """What the method is registered under."""
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     """Named sets of parameters that differ from the defaults."""
+    knows: ClassVar[Knowledge] = Knowledge()
+    """What the method is told beyond the images."""
+    learns: ClassVar[bool] = True
+    """Whether the stream changes the features; floors may not learn."""
 
     seed: tyro.conf.Fixed[int] = 0  # a run has one seed for all its parts
     """Seed of everything random: weights, views, memory."""
     device: str = "cpu"
     """Where to compute: cpu, cuda, mps, ... The memory stays on the CPU."""
 
-    def partial_fit(self, images: object) -> Self:
+    def partial_fit(self, images: object, labels: object = None) -> Self:
         """Learn from the next batch of the stream.
 
         Parameters
         ----------
         images
             uint8 array or tensor, n x c x h x w or n x h x w x c. It is not kept or changed.
+        labels
+            Class of each image, (n,) integers, for the few learners with `needs_labels`; all others
+            refuse them.
         """
         batch = as_batch(images, self._image_shape)
         if len(batch) == 0:
             raise InputError("partial_fit got an empty batch; pass at least one image")
+        classes = self._check_labels(labels, len(batch))
         self._ensure_started(batch)
-        self._learn(batch)
+        self._learn(batch, classes)
         return self
 
     def transform(self, images: object) -> np.ndarray:
@@ -88,6 +97,15 @@ class Learner(ABC):
         """Parameters by name."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
+    @property
+    def needs_labels(self) -> bool:
+        """Whether `partial_fit` has to be given labels; by the method's or its memory's wish."""
+        return self.knows.labels
+
+    def costs(self) -> Costs:
+        """Return what the method spends on each image of the stream."""
+        return Costs()
+
     @abstractmethod
     def state_dict(self) -> dict[str, Tensor]:
         """Everything learned, generators included, as tensors by name."""
@@ -101,8 +119,11 @@ class Learner(ABC):
         """Make the learned attributes."""
 
     @abstractmethod
-    def _learn(self, batch: Tensor) -> None:
-        """Learn from a checked uint8 batch, (n, c, h, w) with n >= 1."""
+    def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        """Learn from a checked uint8 batch, (n, c, h, w) with n >= 1.
+
+        `labels`, (n,), are there only when the learner `needs_labels`.
+        """
 
     @abstractmethod
     def _embed(self, batch: Tensor) -> Tensor:
@@ -112,6 +133,16 @@ class Learner(ABC):
     def _image_shape(self) -> ImageShape | None:
         shape: ImageShape | None = getattr(self, "image_shape_", None)
         return shape
+
+    def _check_labels(self, labels: object, n: int) -> Tensor | None:
+        if self.needs_labels and labels is None:
+            raise InputError(
+                f"{self.name!r} with these parameters learns from labels; pass them too: "
+                "partial_fit(images, labels)"
+            )
+        if not self.needs_labels and labels is not None:
+            raise InputError(f"{self.name!r} may not see labels; call partial_fit(images)")
+        return None if labels is None else as_labels(labels, n)
 
     def _ensure_started(self, batch: Tensor) -> None:
         if self._image_shape is None:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from scale._errors import InputError, NonFiniteLossError
 from scale.augment import AUGMENTATIONS, resize, two_views
 from scale.methods._base import Learner
+from scale.methods._facts import Costs
 from scale.methods._state import Part, State, flatten, unflatten
 from scale.models import ImageShape, build_encoder, build_projector, default_rng
 
@@ -59,6 +60,10 @@ class ContrastiveLearner(Learner):
     weight_decay: float = 1e-4
     """Weight decay of SGD."""
 
+    def costs(self) -> Costs:
+        drawn = 1 if self.views == "once" else self.steps_per_batch
+        return Costs(views=2 * drawn, backwards=self.steps_per_batch)
+
     def _start(self, image_shape: ImageShape) -> None:
         if self.steps_per_batch < 1:
             raise InputError(f"steps_per_batch must be 1 or more, got {self.steps_per_batch}")
@@ -84,8 +89,8 @@ class ContrastiveLearner(Learner):
         self.diagnostics_: dict[str, float] = {}
         self.features_: Tensor | None = None
 
-    def _learn(self, batch: Tensor) -> None:
-        self._before_batch(batch)
+    def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        self._before_batch(batch, labels)
         stream_views = self._draw_views(batch)
         totals: dict[str, float] = {}
         for step in range(self.steps_per_batch):
@@ -96,7 +101,7 @@ class ContrastiveLearner(Learner):
             for name, value in losses.items():
                 totals[name] = totals.get(name, 0.0) + float(value.detach())
         self.diagnostics_ = {name: v / self.steps_per_batch for name, v in totals.items()}
-        self._after_batch(batch)
+        self._after_batch(batch, labels)
 
     @abstractmethod
     def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
@@ -111,10 +116,10 @@ class ContrastiveLearner(Learner):
             Number of this update within the batch.
         """
 
-    def _before_batch(self, batch: Tensor) -> None:
+    def _before_batch(self, batch: Tensor, labels: Tensor | None) -> None:
         """Do what has to be done once per batch, before its first update."""
 
-    def _after_batch(self, batch: Tensor) -> None:
+    def _after_batch(self, batch: Tensor, labels: Tensor | None) -> None:
         """Do what has to be done once per batch, after its last update."""
 
     def _memory_views(self, stream_views: Tensor) -> Tensor:
@@ -122,6 +127,7 @@ class ContrastiveLearner(Learner):
         return stream_views[:0]
 
     def _trained(self) -> list[nn.Parameter]:
+        """Return the parameters that the optimiser changes."""
         return [*self.encoder_.parameters(), *self.projector_.parameters()]
 
     def _forward(self, views: Tensor) -> Tensor:

@@ -43,6 +43,21 @@ def as_batch(images: object, image_shape: tuple[int, int, int] | None = None) ->
     return batch
 
 
+def as_labels(labels: object, n: int) -> Tensor:
+    """Return the classes of `n` images as an int64 tensor that does not alias the caller's."""
+    try:
+        classes = torch.from_numpy(np.array(labels))
+    except TypeError as error:
+        raise InputError(f"labels must be integers, got {type(labels).__name__}") from error
+    if classes.is_floating_point() or classes.is_complex() or classes.dtype == torch.bool:
+        raise InputError(f"labels must be integers, got {classes.dtype}")
+    if classes.shape != (n,):
+        raise InputError(
+            f"labels must have shape ({n},), one for each image, got {tuple(classes.shape)}"
+        )
+    return classes.long()
+
+
 def _channels_first(batch: Tensor, image_shape: tuple[int, int, int] | None) -> Tensor:
     _, second, third, last = batch.shape
     if image_shape is not None and (second, third, last) == image_shape:

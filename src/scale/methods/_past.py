@@ -22,7 +22,7 @@ class PastLearner(ReplayLearner):
         self._past = deepcopy(self._model).eval().requires_grad_(False)
         self._past_stream_z: Tensor | None = None
 
-    def _before_batch(self, batch: Tensor) -> None:
+    def _before_batch(self, batch: Tensor, labels: Tensor | None) -> None:
         self._past.load_state_dict(self._model.state_dict())
         self._past_stream_z = None
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from scale._errors import InputError
-from scale.memory import Memory
+from scale.memory import POLICIES, Memory
 from scale.methods._base import CHUNK
 from scale.methods._contrastive import ContrastiveLearner
+from scale.methods._facts import Costs
 from scale.methods._state import Part
 from scale.models import ImageShape
 
@@ -25,6 +26,8 @@ class ReplayLearner(ContrastiveLearner):
     ----------
     memory_
         The images of the past.
+    replayed_
+        Which of them are replayed in this update, (m,).
     """
 
     memory_size: int = 1280
@@ -32,25 +35,51 @@ class ReplayLearner(ContrastiveLearner):
     memory_batch: int = 128
     """Images drawn from memory for each update (the paper's m)."""
     memory_policy: str = "reservoir"
-    """Which images stay in memory: psa, random, reservoir, fifo."""
+    """Which images stay in memory: psa, random, reservoir, fifo, kmeans, minred, label."""
+    memory_clusters: int = 10
+    """Clusters of the kmeans policy; that is knowing how many classes there are."""
+
+    @property
+    def needs_labels(self) -> bool:
+        return self.knows.labels or POLICIES[self.memory_policy].knows.labels
+
+    def costs(self) -> Costs:
+        return replace(
+            super().costs(),
+            memory=f"{self.memory_size} images",
+            replayed_views=2 * self.memory_batch * self.steps_per_batch,
+        )
 
     def _start(self, image_shape: ImageShape) -> None:
         if self.memory_batch < 0:
             raise InputError(f"memory_batch must be 0 or more, got {self.memory_batch}")
         super()._start(image_shape)
-        self.memory_ = Memory(self.memory_size, self.memory_policy, self._memory_rng)
+        self.memory_ = Memory(
+            self.memory_size, self.memory_policy, self._memory_rng, self.memory_clusters
+        )
+        self.replayed_ = torch.empty(0, dtype=torch.int64)
 
     def _memory_views(self, stream_views: Tensor) -> Tensor:
-        replayed = self.memory_.sample(self.memory_batch)
-        return self._draw_views(replayed) if len(replayed) else stream_views[:0]
+        self.replayed_ = self.memory_.draw(self.memory_batch)
+        if len(self.replayed_) == 0:
+            return stream_views[:0]
+        return self._draw_views(self.memory_.images[self.replayed_])
 
-    def _after_batch(self, batch: Tensor) -> None:
+    def _after_batch(self, batch: Tensor, labels: Tensor | None) -> None:
         features = None
         if self.memory_.wants_features(len(batch)):
-            candidates = torch.cat([self.memory_.images, batch])
-            with torch.no_grad():
-                features = torch.cat([self._embed(c) for c in torch.split(candidates, CHUNK)])
-        self.memory_.update(batch, features)
+            features = self._candidate_features(batch)
+        self.memory_.update(batch, features, self._columns(batch, labels))
+
+    def _candidate_features(self, batch: Tensor) -> Tensor:
+        """Return the features by which the policy chooses, of memory and then of the batch."""
+        images = torch.cat([self.memory_.images, batch]) if len(self.memory_) else batch
+        with torch.no_grad():
+            return torch.cat([self._embed(chunk) for chunk in torch.split(images, CHUNK)])
+
+    def _columns(self, batch: Tensor, labels: Tensor | None) -> dict[str, Tensor]:
+        """Return what is kept with each image of the batch: one row per image and name."""
+        return {} if labels is None else {"labels": labels}
 
     def _parts(self) -> dict[str, Part]:
         return {**super()._parts(), "memory": self.memory_, "memory_rng": self._memory_rng}

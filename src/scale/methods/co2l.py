@@ -26,7 +26,7 @@ class Co2L(PastLearner):
     """
 
     memory_policy: str = "random"
-    """Which images stay in memory: psa, random, reservoir, fifo."""
+    """Which images stay in memory: psa, random, reservoir, fifo, kmeans, minred, label."""
     tau: float = 0.1
     """Temperature of the contrastive loss."""
     kappa: float = 0.2

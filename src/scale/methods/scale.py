@@ -47,7 +47,7 @@ class SCALE(PastLearner):
     }
 
     memory_policy: str = "psa"
-    """Which images stay in memory: psa, random, reservoir, fifo."""
+    """Which images stay in memory: psa, random, reservoir, fifo, kmeans, minred, label."""
     tau: float = 0.1
     """Temperature of the contrastive loss."""
     kappa: float = 0.03

@@ -73,7 +73,7 @@ def run(
         due = evaluation_points(len(stream), config.evaluations)
 
         for batch in stream:
-            _learn(learner, batch, checkpoints)
+            _learn(learner, batch, setting.labels_for_learner(len(batch)), checkpoints)
             number = -(-stream.cursor // stream.batch_size)
             record = describe_batch(setting, number)
             metrics.append(record)
@@ -166,9 +166,11 @@ def _restore(
     return MetricsFile(out / "metrics.jsonl", meta["metrics_bytes"]), meta["elapsed_seconds"]
 
 
-def _learn(learner: Learner, batch: np.ndarray, checkpoints: Checkpoints) -> None:
+def _learn(
+    learner: Learner, batch: np.ndarray, labels: np.ndarray | None, checkpoints: Checkpoints
+) -> None:
     try:
-        learner.partial_fit(batch)
+        learner.partial_fit(batch, labels)
     except NonFiniteLossError as error:
         good = checkpoints.paths()
         where = f"the last good checkpoint is {good[-1]}" if good else "there is no checkpoint yet"

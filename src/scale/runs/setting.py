@@ -21,7 +21,7 @@ VALIDATION_SEED = 20_000_000  # far from any run's: validation images are the sa
 
 @dataclass
 class Setting:
-    """What one run works with. Labels stay here: the stream and the learner have none."""
+    """What one run works with. Labels stay here, except for learners that learn from them."""
 
     stream: Stream
     learner: Learner
@@ -32,6 +32,15 @@ class Setting:
     class_names: tuple[str, ...]
     source: str
     skipped: tuple[str, ...]
+
+    def labels_for_learner(self, n: int) -> np.ndarray | None:
+        """Return the classes of the last `n` images for a learner with `needs_labels`, else None.
+
+        This is the only way from labels to a learner.
+        """
+        if not self.learner.needs_labels or self.labels is None:
+            return None
+        return self.labels[self.stream.cursor - n : self.stream.cursor]
 
     def facts(self) -> dict[str, Any]:
         """What the data turned out to be, for the record."""
@@ -75,10 +84,16 @@ def prepare(config: RunConfig, progress: Callable[[int, int], None] | None = Non
         num_samples=len(train),
     )
     recipe = recipe_for(config.dataset)
+    learner = make_learner(config)
+    if learner.needs_labels and train.labels is None:
+        raise InputError(
+            f"{config.method} with these parameters learns from labels, "
+            f"and {config.dataset} has none"
+        )
     stream = Stream(train.images, order, config.stream_batch or recipe.stream_batch)
     return Setting(
         stream=stream,
-        learner=make_learner(config),
+        learner=learner,
         evaluator=evaluator,
         protocol=protocol,
         labels=None if train.labels is None else train.labels[order],
