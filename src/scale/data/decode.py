@@ -20,18 +20,16 @@ from scale.data.pixels import (
     BadImageError,
     Pixels,
     open_image,
-    read_pixels,
     stack_pixels,
     to_rgb,
 )
 from scale.data.registry import LoadOptions
+from scale.data.workers import Item, Outcome, Workers, read_chunk
 
-Item = tuple[str, bytes | Path]  # what to call it in a message, and the encoded image
-Outcome = tuple[str, Pixels | BadImageError]
-
-# Below this many pixels the interpreter's lock is passed around more than it is released: 20,000
-# CIFAR images took 4.6 s on one thread and 8.0 s on two.
+# Below this many pixels threads pass the interpreter's lock around more than it is released, and
+# processes decode; below so many images those are not worth starting.
 _WORTH_THREADS = 128 * 128
+_WORTH_PROCESSES = 4096
 _PIXELS_PER_CHUNK = 1 << 22
 
 
@@ -99,7 +97,7 @@ def _decode_pass(
 ) -> tuple[tuple[int, ...], list[Skipped]]:
     done, skipped = 0, list[Skipped]()
     shape: tuple[int, ...] = ()
-    for outcomes in _outcomes(encoded.items(), options):
+    for outcomes in _outcomes(encoded.items(), encoded.total, options):
         good: list[tuple[str, Pixels]] = []
         for index, (name, result) in enumerate(outcomes, start=done):
             if not isinstance(result, BadImageError):
@@ -134,37 +132,31 @@ def _check_shapes(rows: list[tuple[str, Pixels]], shape: tuple[int, ...]) -> Non
             )
 
 
-def _outcomes(items: Iterator[Item], options: LoadOptions) -> Iterator[list[Outcome]]:
+def _outcomes(items: Iterator[Item], total: int, options: LoadOptions) -> Iterator[list[Outcome]]:
     """Decode chunk by chunk, in order, with few chunks in flight: memory stays bounded."""
     first = list(islice(items, 1))
     pixels = max((_pixel_count(content) for _, content in first), default=1)
     size = min(max(_PIXELS_PER_CHUNK // pixels, 1), 256)
     chunks = _chunked(chain(first, items), size)
-    workers = min(_cores(), 8) if pixels >= _WORTH_THREADS else 1
-    if workers == 1:
-        yield from (_read_chunk(chunk, options.image_size) for chunk in chunks)
+    count = min(_cores(), 8)
+    if count == 1 or (pixels < _WORTH_THREADS and total < _WORTH_PROCESSES):
+        yield from (read_chunk(chunk, options.image_size) for chunk in chunks)
         return
-    pool = ThreadPoolExecutor(workers)
+    workers = Workers(count) if pixels < _WORTH_THREADS else None
+    read = read_chunk if workers is None else workers.read_chunk
+    pool = ThreadPoolExecutor(count)
     try:
         running: deque[Future[list[Outcome]]] = deque()
         for chunk in chunks:
-            running.append(pool.submit(_read_chunk, chunk, options.image_size))
-            if len(running) > 2 * workers:
+            running.append(pool.submit(read, chunk, options.image_size))
+            if len(running) > 2 * count:
                 yield running.popleft().result()
         while running:
             yield running.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _read_chunk(chunk: list[Item], image_size: int | None) -> list[Outcome]:
-    outcomes: list[Outcome] = []
-    for name, content in chunk:
-        try:
-            outcomes.append((name, read_pixels(content, image_size)))
-        except BadImageError as error:
-            outcomes.append((name, error))
-    return outcomes
+        if workers is not None:
+            workers.close()
 
 
 def _pixel_count(content: bytes | Path) -> int:

@@ -12,10 +12,11 @@ import numpy as np
 
 from scale._errors import InputError
 from scale.data._imageset import ImageSet
-from scale.data.decode import Encoded, Item
+from scale.data.decode import Encoded
 from scale.data.decoded import decoded
 from scale.data.registry import LoadOptions
 from scale.data.splits import HELD_OUT, SPLITS, match_split
+from scale.data.workers import Item
 
 _CLUTTER = ("thumbs.db", "desktop.ini", "__macosx")
 

@@ -14,11 +14,12 @@ from scale._errors import InputError
 from scale.data._imageset import ImageSet
 from scale.data.arrays import as_labels
 from scale.data.columns import Columns, opened
-from scale.data.decode import Encoded, Item
+from scale.data.decode import Encoded
 from scale.data.decoded import decoded
 from scale.data.folder import fingerprint
 from scale.data.registry import LoadOptions
 from scale.data.splits import match_split
+from scale.data.workers import Item
 
 _SHARD = re.compile(r"(?P<split>[A-Za-z_]+)-(?P<number>\d+)-of-(?P<total>\d+)")
 

@@ -29,8 +29,8 @@ def read_pixels(content: bytes | Path, image_size: int | None = None) -> Pixels:
         with open_image(content) as image:
             if getattr(image, "is_animated", False) and image.format != "MPO":
                 raise BadImageError("it is animated or has several pages")
-            upright = ImageOps.exif_transpose(image)
-            return to_pixels(upright, image_size)
+            ImageOps.exif_transpose(image, in_place=True)
+            return to_pixels(image, image_size)
     except BadImageError:
         raise
     except Exception as error:  # Pillow's decoders raise nearly every type on damaged data.
@@ -59,7 +59,8 @@ def to_pixels(image: Image.Image, image_size: int | None = None) -> Pixels:
     if image.mode in _ALPHA or "transparency" in image.info:
         white = Image.new("RGBA", image.size, "white")
         image = Image.alpha_composite(white, image.convert("RGBA"))
-    image = image.convert("L" if grey else "RGB")
+    mode = "L" if grey else "RGB"
+    image = image if image.mode == mode else image.convert(mode)
     return np.asarray(image if image_size is None else fit_square(image, image_size))
 
 
