@@ -1,6 +1,8 @@
 # Every target sets up .venv by itself when it is missing or out of date.
 PYTHON ?= python3
 BIN := .venv/bin
+# One process per core with one thread each; tests that lie together stay in one process.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test test-slow lint bench clean
@@ -8,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) torch setuptools
-	$(PIP) --no-build-isolation -e '.[dev,hub]'
+	$(PIP) --no-build-isolation -e '.[dev,hub,ray]'
 	touch $@
 
 demo: .venv/ready
@@ -16,10 +18,10 @@ demo: .venv/ready
 	$(BIN)/scale run --dataset digits --stream seq --out runs/demo
 
 test: .venv/ready
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 test-slow: .venv/ready
-	$(BIN)/python -m pytest -m slow
+	$(PYTEST) -m slow
 
 lint: .venv/ready
 	$(BIN)/ruff check .

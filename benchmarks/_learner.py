@@ -32,7 +32,7 @@ def started(quick: bool = False, views: Literal["once", "anew"] = "anew") -> SCA
     learner = SCALE(memory_size=size, memory_batch=n, views=views, steps_per_batch=1)
     learner.start((3, 32, 32))
     learner.memory_.update(images(size))
-    learner._before_batch(images(n, seed=1))
+    learner._before_batch(images(n, seed=1), None)
     update(learner, learner._draw_views(images(n, seed=1)))
     return learner
 

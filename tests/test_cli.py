@@ -39,7 +39,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    for command in ("run", "evaluate", "embed", "table", "streams", "data"):
+    for command in ("run", "evaluate", "embed", "table", "methods", "streams", "data"):
         assert f"\n  {command} " in text
 
 
@@ -194,7 +194,7 @@ def test_table_averages_over_seeds_and_keeps_records(
     knn = [json.loads((Path(f) / "summary.json").read_text())["knn"] for f in folders]
     assert f"{np.mean(knn):.2f} ± {np.std(knn, ddof=1):.2f}" in first
     for floor in ("random", "pixels", "pca"):
-        assert f"| {floor} |" in first
+        assert f"| floor: {floor} |" in first
     assert main(["table", *folders, "--to", str(records)]) == 0
     assert len(records.read_text().splitlines()) == 2, "equal runs are kept once"
     kept = json.loads(records.read_text().splitlines()[0])

@@ -48,12 +48,12 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_tables_of_results_are_what_the_command_prints(
+def test_tables_are_what_the_command_prints(
     page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
     tables = re.findall(
-        r"^<!-- scale (table .*?) -->\n(.*?)<!-- end -->", page.read_text(), re.M | re.S
+        r"^<!-- scale ((?:table|methods) .*?) -->\n(.*?)<!-- end -->", page.read_text(), re.M | re.S
     )
     for arguments, shown in tables:
         assert main(shlex.split(arguments)) == 0

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from scale.runs import Display, RunConfig
 
+UNSEEN_WIDTH = 240
 USAGE = """\
 usage: scale COMMAND [options]        (scale COMMAND --help tells a command's options)
 
@@ -28,9 +31,11 @@ Keep learning from an unlabelled image stream: online, single pass, no labels, n
 
 commands:
   run       learn from a stream, with evaluation, checkpoints and pictures; --resume goes on
+  bench     run an experiment of the paper, or your own: many runs, several at a time
   evaluate  evaluate a run's learner again, with more or fewer labels
   embed     embed new images with a run's encoder
   table     show finished runs: mean and deviation over seeds, floors beside them
+  methods   list the methods: what each knows and costs; methods NAME tells its parameters
   streams   draw the streams of a dataset as one picture, class over time
   data      list the datasets and where they are; data get NAME downloads one
 
@@ -65,12 +70,19 @@ def dispatch(arguments: list[str]) -> int:
             sys.stdout.write(f"scale-lifelong {version('scale-lifelong')}\n")
         case ["run", *rest]:
             run(*parse_run(rest))
+        case ["bench", *rest]:
+            from scale.bench.command import bench
+
+            _keep_freed_memory()
+            return bench(rest)
         case ["embed", *rest]:
             tyro.cli(embed, prog="scale embed", args=rest)
         case ["evaluate", *rest]:
             tyro.cli(evaluate, prog="scale evaluate", args=rest)
         case ["table", *rest]:
             tyro.cli(table, prog="scale table", args=rest)
+        case ["methods", *rest]:
+            tyro.cli(methods, prog="scale methods", args=rest)
         case ["streams", *rest]:
             tyro.cli(streams, prog="scale streams", args=rest)
         case ["data", "get", *rest]:
@@ -199,30 +211,61 @@ def embed(
 
 
 def table(
-    sources: Positional[list[Path]], *, markdown: bool = False, to: Path | None = None
+    sources: Positional[list[Path]],
+    *,
+    columns: list[str] | None = None,
+    markdown: bool = False,
+    to: Path | None = None,
 ) -> None:
     """Show finished runs, mean and standard deviation over seeds, with the floors beside them.
 
     Args:
         sources: Folders of finished runs, and files of records (.jsonl).
+        columns: What to show, for example knn linear time; a terminal shows five of them when not
+            given, Markdown all.
         markdown: Print a Markdown table instead of one for the terminal.
         to: Also append the runs among the sources to this file of records.
     """
-    from rich.table import Table
-
     from scale import report
 
     if to is not None:
         added = report.append_records([path for path in sources if path.is_dir()], to)
         sys.stderr.write(f"{added} new records in {to}\n")
-    rows = report.make_rows(report.read_records(sources))
+    shown_columns = columns or (() if markdown else report.IN_SHORT)
+    results = report.make_table(report.read_records(sources), shown_columns)
     if markdown:
-        sys.stdout.write(report.markdown(rows) + "\n")
+        sys.stdout.write(results.markdown() + "\n")
         return
-    shown = Table(*report.header(rows))
-    for row in rows:
-        shown.add_row(*report.cells(row, rows))
-    _console().print(shown)
+    for shown in results.terminal():
+        _table_console().print(shown)
+    if not columns:
+        _say(f"more with --columns: {' '.join(report.COLUMNS)}")
+
+
+def methods(
+    name: Positional[str | None] = None, *, json: bool = False, markdown: bool = False
+) -> None:
+    """List the methods: what each is allowed to know, what it costs; below, the memory policies.
+
+    Args:
+        name: Only this method, with its parameters, presets and reference.
+        json: Print the facts for programs: the keys that scale.report.method_facts documents.
+        markdown: Print the list as Markdown tables.
+    """
+    from scale import report
+
+    if name is not None and markdown:
+        raise InputError("--markdown is for the list of all methods; leave out one of the two")
+    facts: Any = report.all_facts() if name is None else report.method_facts(name)
+    console = _table_console()
+    if json:
+        sys.stdout.write(dumps(facts, indent=1, default=str) + "\n")
+    elif markdown:
+        sys.stdout.write(report.methods_markdown(facts) + "\n")
+    elif name is None:
+        console.print(*report.methods_on_terminal(facts, console.width), sep="\n")
+    else:
+        console.print(*report.method_on_terminal(facts), sep="\n")
 
 
 def streams(
@@ -312,6 +355,14 @@ def _console() -> Console:
     from rich.console import Console
 
     return Console()
+
+
+def _table_console() -> Console:
+    """Return a console that is wide when nobody looks, so that a pipe gets unbroken rows."""
+    from rich.console import Console
+
+    unseen = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(width=UNSEEN_WIDTH if unseen else None)
 
 
 def _say(text: str) -> None:

@@ -76,3 +76,17 @@ def as_mask(positives: list[set[int]], views: int) -> Tensor:
     for i, group in enumerate(positives):
         mask[i, list(group)] = True
     return mask
+
+
+def contrastive_distillation(predicted: np.ndarray, past: np.ndarray, kappa: float) -> float:
+    """Each predicted row among all past ones, and each past row among all predicted ones."""
+
+    def one_way(anchors: np.ndarray, others: np.ndarray) -> float:
+        total = 0.0
+        for i, anchor in enumerate(anchors):
+            weights = [math.exp(float(np.dot(anchor, other)) / kappa) for other in others]
+            total += -math.log(weights[i] / sum(weights))
+        return total / len(anchors)
+
+    predicted, past = (rows / np.linalg.norm(rows, axis=1)[:, None] for rows in (predicted, past))
+    return (one_way(predicted, past) + one_way(past, predicted)) / 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import random
 from typing import Any
 
@@ -15,9 +16,15 @@ from scale.methods import METHODS, Learner
 SMALL: dict[str, Any] = {
     "encoder": "cnn",
     "augmentation": "mnist",
-    "memory_size": 40,
-    "memory_batch": 16,
+    "memory_size": 20,
+    "memory_batch": 8,
     "steps_per_batch": 2,
+    "clusters": 20,
+    "delta": 60,
+    "theta": 3,
+    "long_term_size": 20,
+    "column_every": 2,
+    "consolidate_every": 2,
 }
 
 
@@ -34,7 +41,7 @@ def images(n: int = 12, seed: int = 0, shape: tuple[int, ...] = (1, 28, 28)) -> 
 
 
 def fit(learner: Learner, first: int = 0, last: int = 4) -> Learner:
-    """Let a learner see batches `first` to `last` of one stream; four overfill the memory."""
+    """Let a learner see batches `first` to `last` of one stream; two overfill the memory."""
     for seed in range(first, last):
         learn(learner, images(seed=seed))
     return learner
@@ -44,6 +51,18 @@ def learn(learner: Learner, batch: np.ndarray | Tensor) -> Learner:
     """Let a learner see a batch; with labels, made up, when it is one that needs them."""
     labels = np.arange(len(batch)) % 3 if learner.needs_labels else None
     return learner.partial_fit(batch, labels)
+
+
+@functools.cache
+def seen(name: str, last: int = 2) -> Learner:
+    """A learner after `last` batches: one for all the checks that only look at it."""
+    return fit(make(name), last=last)
+
+
+@functools.cache
+def state_after(name: str, last: int) -> dict[str, Tensor]:
+    """The state of a learner that saw `last` batches as plain arrays and was not asked anything."""
+    return state(fit(make(name), last=last))
 
 
 def state(learner: Learner) -> dict[str, Tensor]:

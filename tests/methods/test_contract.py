@@ -11,7 +11,18 @@ import torch
 from scale._errors import InputError
 from scale.methods import METHODS, load
 
-from .learners import differences, fit, global_random_state, images, learn, make, state
+from .learners import (
+    SMALL,
+    differences,
+    fit,
+    global_random_state,
+    images,
+    learn,
+    make,
+    seen,
+    state,
+    state_after,
+)
 
 pytestmark = pytest.mark.parametrize("name", list(METHODS))
 
@@ -44,7 +55,7 @@ def test_partial_fit_returns_the_learner_and_keeps_its_parameters(name):
 
 
 def test_features_are_one_finite_float32_row_per_image(name):
-    learner = fit(make(name), last=1)
+    learner = seen(name)
     for n in (1, 7):
         features = learner.transform(images(n))
         assert isinstance(features, np.ndarray)
@@ -55,20 +66,21 @@ def test_features_are_one_finite_float32_row_per_image(name):
 
 
 def test_an_image_has_the_same_features_in_any_company(name):
-    learner = fit(make(name), last=2)
+    learner = seen(name)
     together = learner.transform(images(9))
     alone = np.concatenate([learner.transform(image[None]) for image in images(9)])
     np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-5)
 
 
-def test_learning_changes_the_features(name):
+def test_learning_changes_the_features_of_methods_that_learn(name):
     learner = make(name)
     before = learner.transform(images())
-    assert not np.array_equal(fit(learner, last=1).transform(images()), before)
+    changed = not np.array_equal(fit(learner, last=1).transform(images()), before)
+    assert changed == METHODS[name].learns
 
 
 def test_transform_changes_nothing(name):
-    learner = fit(make(name), last=2)
+    learner = seen(name)
     before = state(learner)
     first = learner.transform(images(20, seed=9))
     assert differences(before, state(learner)) == []
@@ -76,32 +88,32 @@ def test_transform_changes_nothing(name):
 
 
 def test_features_are_the_callers_own(name):
-    learner = fit(make(name), last=1)
+    learner = seen(name)
     learner.transform(images())[:] = np.nan
     assert np.isfinite(learner.transform(images())).all()
 
 
 def test_learning_is_the_same_with_and_without_transform_in_between(name):
-    asked, left_alone = make(name), make(name)
+    asked = make(name)
     asked.transform(images(3, seed=9))  # before anything was learned
     for batch in range(2):
         fit(asked, batch, batch + 1).transform(images(3, seed=9))
-    fit(left_alone, last=2)
-    assert differences(state(asked), state(left_alone)) == []
+    assert differences(state(asked), state_after(name, 2)) == []
 
 
-def test_runs_of_one_seed_are_equal_and_of_another_differ(name):
-    first, again, other = (fit(make(name, seed=seed), last=3) for seed in (3, 3, 4))
-    assert differences(state(first), state(again)) == []
+def test_runs_of_one_seed_are_equal_and_of_another_differ_where_it_matters(name):
+    first, again, other = seen(name), fit(make(name), last=2), fit(make(name, seed=4), last=2)
+    assert differences(state_after(name, 2), state(again)) == []
     np.testing.assert_array_equal(first.transform(images()), again.transform(images()))
-    assert not np.array_equal(first.transform(images()), other.transform(images()))
+    differ = not np.array_equal(first.transform(images()), other.transform(images()))
+    assert differ == METHODS[name].seeded
 
 
 def test_learning_does_not_depend_on_the_global_generators(name):
-    first = fit(make(name), last=2)
+    expected = state_after(name, 2)
     torch.rand(5)
     np.random.random(5)  # noqa: NPY002
-    assert differences(state(first), state(fit(make(name), last=2))) == []
+    assert differences(expected, state(fit(make(name), last=2))) == []
 
 
 def test_the_global_generators_are_left_alone(name, tmp_path):
@@ -113,22 +125,21 @@ def test_the_global_generators_are_left_alone(name, tmp_path):
     assert global_random_state() == before
 
 
-@pytest.mark.parametrize("stop", [1, 4])
-def test_saving_loading_and_going_on_equals_not_stopping(name, stop, tmp_path):
-    whole = fit(make(name, seed=5), last=stop)
-    whole.save(tmp_path / "learner.safetensors")
+@pytest.mark.parametrize(("stop", "end"), [(1, 2), (2, 4)])
+def test_saving_loading_and_going_on_equals_not_stopping(name, stop, end, tmp_path):
+    stopped = seen(name, stop)
+    stopped.save(tmp_path / "learner.safetensors")
     resumed = load(tmp_path / "learner.safetensors")
-    assert type(resumed) is type(whole)
-    assert resumed.get_params() == whole.get_params()
-    assert differences(state(whole), state(resumed)) == []
-    fit(whole, stop, stop + 2)
-    fit(resumed, stop, stop + 2)
-    assert differences(state(whole), state(resumed)) == []
-    np.testing.assert_array_equal(whole.transform(images()), resumed.transform(images()))
+    assert type(resumed) is type(stopped)
+    assert resumed.get_params() == stopped.get_params()
+    assert differences(state(stopped), state(resumed)) == []
+    np.testing.assert_array_equal(stopped.transform(images()), resumed.transform(images()))
+    fit(resumed, stop, end)
+    assert differences(state_after(name, end), state(resumed)) == []
 
 
 def test_saving_changes_nothing(name, tmp_path):
-    learner = fit(make(name), last=2)
+    learner = seen(name)
     before = state(learner)
     learner.save(tmp_path / "a")
     learner.save(tmp_path / "b")
@@ -137,7 +148,7 @@ def test_saving_changes_nothing(name, tmp_path):
 
 
 def test_a_loaded_state_is_not_shared(name, tmp_path):
-    learner = fit(make(name), last=2)
+    learner = seen(name)
     learner.save(tmp_path / "learner")
     before = state(learner)
     fit(load(tmp_path / "learner"), 2, 3)
@@ -145,37 +156,33 @@ def test_a_loaded_state_is_not_shared(name, tmp_path):
 
 
 def test_the_callers_images_are_neither_kept_nor_changed(name):
-    careful, careless = make(name), make(name)
+    learner = make(name)
     for seed, kind in enumerate([np.asarray, torch.from_numpy] * 2):
         batch = images(seed=seed)
         given = kind(batch.copy())
-        learn(careless, given)
+        learn(learner, given)
         np.testing.assert_array_equal(np.asarray(given), batch)
         given[:] = 0
-        learn(careful, batch)
-    assert differences(state(careful), state(careless)) == []
+    assert differences(state_after(name, 4), state(learner)) == []
 
 
 def test_channels_may_come_first_or_last(name):
-    first, last = make(name), make(name)
+    learner = make(name)
     for seed in range(2):
-        batch = images(seed=seed)
-        learn(first, batch)
-        learn(last, batch.transpose(0, 2, 3, 1))
-    assert differences(state(first), state(last)) == []
+        learn(learner, images(seed=seed).transpose(0, 2, 3, 1))
+    assert differences(state_after(name, 2), state(learner)) == []
     np.testing.assert_array_equal(
-        first.transform(images()), first.transform(images().transpose(0, 2, 3, 1))
+        learner.transform(images()), learner.transform(images().transpose(0, 2, 3, 1))
     )
 
 
 def test_tensors_are_taken_like_arrays(name):
-    arrays, tensors = make(name), make(name)
+    learner = make(name)
     for seed in range(2):
-        learn(arrays, images(seed=seed))
-        learn(tensors, torch.from_numpy(images(seed=seed)))
-    assert differences(state(arrays), state(tensors)) == []
+        learn(learner, torch.from_numpy(images(seed=seed)))
+    assert differences(state_after(name, 2), state(learner)) == []
     np.testing.assert_array_equal(
-        arrays.transform(images()), arrays.transform(torch.from_numpy(images()))
+        learner.transform(images()), learner.transform(torch.from_numpy(images()))
     )
 
 
@@ -194,7 +201,7 @@ def test_a_batch_may_be_a_single_image(name):
 
 def test_batches_may_have_any_size(name):
     learner = make(name)
-    for n in (12, 1, 30, 5):
+    for n in (12, 1, 30):
         learn(learner, images(n, seed=n))
     assert np.isfinite(learner.transform(images())).all()
 
@@ -210,12 +217,14 @@ def test_memory_is_bounded_over_a_long_stream(name):
     learner = make(name)
     if hasattr(learner, "steps_per_batch"):
         learner.steps_per_batch = 1
-    for batch in range(15):
+    for batch in range(8):
         learn(learner, images(6, seed=batch))
         if hasattr(learner, "memory_"):
-            assert len(learner.memory_) == min(40, 6 * (batch + 1))
+            most = min(SMALL["memory_size"], 6 * (batch + 1))
+            # CLIMB's memory drops whole groups of images, so it is not always full.
+            assert len(learner.memory_) == most or (name == "climb" and len(learner.memory_) < most)
     if hasattr(learner, "memory_"):
-        assert learner.memory_.seen == 90
+        assert learner.memory_.seen == 48
 
 
 def test_a_device_can_be_named(name, tmp_path):

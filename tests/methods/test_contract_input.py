@@ -9,7 +9,7 @@ import torch
 from scale._errors import InputError
 from scale.methods import METHODS
 
-from .learners import differences, fit, images, learn, make, state
+from .learners import differences, fit, images, learn, make, seen, state
 
 pytestmark = pytest.mark.parametrize("name", list(METHODS))
 
@@ -46,7 +46,7 @@ def test_unusable_images_are_refused_at_the_start(name, call, case):
 
 @pytest.mark.parametrize("call", ["partial_fit", "transform"])
 def test_unusable_and_unfit_images_change_nothing_later(name, call):
-    learner = fit(make(name), last=2)
+    learner = seen(name)
     before = state(learner)
     for batch, message in (*UNUSABLE.values(), *UNFIT.values()):
         with pytest.raises(InputError, match=message):

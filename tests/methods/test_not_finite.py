@@ -8,7 +8,7 @@ import torch
 from scale._errors import NonFiniteLossError
 from scale.methods import METHODS, ContrastiveLearner
 
-from .learners import differences, fit, images, make, state
+from .learners import differences, fit, images, learn, make, state
 
 GRADIENT = [name for name in METHODS if issubclass(METHODS[name], ContrastiveLearner)]
 
@@ -32,11 +32,11 @@ def trained(learner: ContrastiveLearner) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("name", GRADIENT)
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_the_update_is_not_made_and_the_user_is_told(name, value):
-    learner = fit(make(name), last=2)
+    learner = fit(make(name), last=1)
     spoil(learner, value)
     before = trained(learner)
     with pytest.raises(NonFiniteLossError, match=r"update was not made.*learning rate below 0\.03"):
-        learner.partial_fit(images(seed=2))
+        learn(learner, images(seed=1))
     assert differences(before, trained(learner)) == []
 
 

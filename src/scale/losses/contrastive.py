@@ -69,6 +69,27 @@ def stream_and_memory_twins(n: int, m: int) -> Tensor:
     return torch.cat([twin_positives(n, views), twin_positives(m, views, first=2 * n)])
 
 
+def label_positives(labels: Tensor) -> Tensor:
+    """Positives of SupCon: every view is an anchor with all other views of its class.
+
+    Parameters
+    ----------
+    labels
+        Class of each view, (views,).
+
+    Returns
+    -------
+    Tensor
+        Boolean, (views, views).
+
+    Examples
+    --------
+    >>> label_positives(torch.tensor([4, 9, 4])).int().tolist()
+    [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
+    """
+    return (labels[:, None] == labels[None]).fill_diagonal_(False)
+
+
 def pseudo_positives(p: Tensor, n: int, mu: float) -> Tensor:
     """Stream views that look alike: p_ij > mean + mu (max - mean), and always the twin.
 

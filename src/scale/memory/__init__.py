@@ -1,6 +1,9 @@
 """A bounded memory of raw samples, and the policies that choose what stays."""
 
 from scale.memory import fifo as fifo
+from scale.memory import kmeans as kmeans
+from scale.memory import label as label
+from scale.memory import minred as minred
 from scale.memory import psa as psa
 from scale.memory import random as random
 from scale.memory import reservoir as reservoir

@@ -6,23 +6,54 @@ from scale.methods._facts import Costs, Knowledge
 from scale.methods._past import PastLearner
 from scale.methods._registry import METHODS, register_method
 from scale.methods._replay import ReplayLearner
+from scale.methods.cassle import CaSSLe
+from scale.methods.cla import CLA, CLAR
+from scale.methods.climb import CLIMB
 from scale.methods.co2l import Co2L
+from scale.methods.der import DER
 from scale.methods.er import ER
+from scale.methods.lump import LUMP
+from scale.methods.minred import MinRed
+from scale.methods.osiris_r import OsirisR
+from scale.methods.patches import Patches
+from scale.methods.pca import PCA
+from scale.methods.pixels import Pixels
+from scale.methods.pnn import PNN
+from scale.methods.random import Random
 from scale.methods.scale import SCALE
+from scale.methods.si import SI
 from scale.methods.simclr import SimCLR
+from scale.methods.stam import STAM
+from scale.methods.supcon import SupCon
 
 __all__ = [
+    "CLA",
+    "CLAR",
+    "CLIMB",
+    "DER",
     "ER",
+    "LUMP",
     "METHODS",
+    "PCA",
+    "PNN",
     "SCALE",
+    "SI",
+    "STAM",
+    "CaSSLe",
     "Co2L",
     "ContrastiveLearner",
     "Costs",
     "Knowledge",
     "Learner",
+    "MinRed",
+    "OsirisR",
     "PastLearner",
+    "Patches",
+    "Pixels",
+    "Random",
     "ReplayLearner",
     "SimCLR",
+    "SupCon",
     "load",
     "register_method",
     "restore",

@@ -40,6 +40,8 @@ class Learner(ABC):
     """What the method is told beyond the images."""
     learns: ClassVar[bool] = True
     """Whether the stream changes the features; floors may not learn."""
+    seeded: ClassVar[bool] = True
+    """Whether the seed matters."""
 
     seed: tyro.conf.Fixed[int] = 0  # a run has one seed for all its parts
     """Seed of everything random: weights, views, memory."""
@@ -151,6 +153,8 @@ class Learner(ABC):
 
     def start(self, image_shape: ImageShape) -> None:
         """Make the learner ready for images of this shape; the first batch does it otherwise."""
+        if self.seed < 0:
+            raise InputError(f"seed must be 0 or more, got {self.seed}")
         try:
             torch.empty(0, device=self.device)
         except (RuntimeError, AssertionError) as error:

@@ -76,18 +76,22 @@ class ContrastiveLearner(Learner):
         self.augmentation_ = AUGMENTATIONS[self.augmentation]
         weights, self._view_rng, self._memory_rng = _generators(self.seed, 3)
         side = self.augmentation_.size
-        shape = image_shape if side is None else (image_shape[0], side, side)
-        encoder, self.output_dim_ = build_encoder(self.encoder, shape, weights)
+        self._view_shape = image_shape if side is None else (image_shape[0], side, side)
+        encoder, self.output_dim_ = build_encoder(self.encoder, self._view_shape, weights)
         projector = build_projector(self.output_dim_, self.projection_dim, weights)
         # On small convolutions channels-last is the faster layout, on CPUs and on GPUs.
         encoder = encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.encoder_: nn.Module = encoder.to(self.device).train()
         self.projector_ = projector.to(self.device).train()
-        self.optimizer_ = torch.optim.SGD(
-            self._trained(), lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay
-        )
+        self._build_heads(weights)
+        self.optimizer_ = self._make_optimizer()
         self.diagnostics_: dict[str, float] = {}
         self.features_: Tensor | None = None
+
+    def _make_optimizer(self) -> torch.optim.SGD:
+        return torch.optim.SGD(
+            self._trained(), lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay
+        )
 
     def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
         self._before_batch(batch, labels)
@@ -122,9 +126,15 @@ class ContrastiveLearner(Learner):
     def _after_batch(self, batch: Tensor, labels: Tensor | None) -> None:
         """Do what has to be done once per batch, after its last update."""
 
+    def _after_backward(self) -> None:
+        """Add to the gradients what is known without a backward pass."""
+
     def _memory_views(self, stream_views: Tensor) -> Tensor:
         """Draw views of what is replayed in this update, (2m, c, h, w)."""
         return stream_views[:0]
+
+    def _build_heads(self, weights: torch.Generator) -> None:
+        """Make what learns beside encoder and projector, with weights drawn from `weights`."""
 
     def _trained(self) -> list[nn.Parameter]:
         """Return the parameters that the optimiser changes."""
@@ -145,6 +155,7 @@ class ContrastiveLearner(Learner):
     def _update(self, loss: Tensor) -> None:
         self.optimizer_.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        self._after_backward()
         gradients = [p.grad for p in self._trained() if p.grad is not None]
         size = torch.nn.utils.get_total_norm(gradients)
         # One look at the device tells of both; a NaN loss has a NaN gradient, but not the reverse.

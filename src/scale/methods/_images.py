@@ -46,8 +46,9 @@ def as_batch(images: object, image_shape: tuple[int, int, int] | None = None) ->
 def as_labels(labels: object, n: int) -> Tensor:
     """Return the classes of `n` images as an int64 tensor that does not alias the caller's."""
     try:
-        classes = torch.from_numpy(np.array(labels))
-    except TypeError as error:
+        given = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else labels
+        classes = torch.from_numpy(np.array(given))
+    except (TypeError, ValueError) as error:
         raise InputError(f"labels must be integers, got {type(labels).__name__}") from error
     if classes.is_floating_point() or classes.is_complex() or classes.dtype == torch.bool:
         raise InputError(f"labels must be integers, got {classes.dtype}")
@@ -56,6 +57,15 @@ def as_labels(labels: object, n: int) -> Tensor:
             f"labels must have shape ({n},), one for each image, got {tuple(classes.shape)}"
         )
     return classes.long()
+
+
+def resized(image_shape: tuple[int, int, int], side: int | None) -> tuple[int, int, int]:
+    """Return the shape of images brought to a square of that side; None keeps them as they are."""
+    if side is None:
+        return image_shape
+    if side < 1:
+        raise InputError(f"image_side must be 1 or more, or None to keep images, got {side}")
+    return image_shape[0], side, side
 
 
 def _channels_first(batch: Tensor, image_shape: tuple[int, int, int] | None) -> Tensor:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from scale.methods._contrastive import ContrastiveLearner
 from scale.methods._replay import ReplayLearner
 from scale.models import ImageShape
 
 
 @dataclass(kw_only=True)
-class PastLearner(ReplayLearner):
-    """A replaying learner that keeps encoder and projector as they were before this batch."""
+class WithPast(ContrastiveLearner):
+    """A contrastive learner that keeps encoder and projector as they were before this batch."""
 
     def _start(self, image_shape: ImageShape) -> None:
         super()._start(image_shape)
@@ -23,6 +24,7 @@ class PastLearner(ReplayLearner):
         self._past_stream_z: Tensor | None = None
 
     def _before_batch(self, batch: Tensor, labels: Tensor | None) -> None:
+        super()._before_batch(batch, labels)
         self._past.load_state_dict(self._model.state_dict())
         self._past_stream_z = None
 
@@ -37,3 +39,8 @@ class PastLearner(ReplayLearner):
             if len(memory_views) == 0:
                 return self._past_stream_z
             return torch.cat([self._past_stream_z, self._past(memory_views)])
+
+
+@dataclass(kw_only=True)
+class PastLearner(WithPast, ReplayLearner):
+    """A replaying learner that keeps encoder and projector as they were before this batch."""

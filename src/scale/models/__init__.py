@@ -9,10 +9,12 @@ from scale.models._registry import (
     default_rng,
     register_encoder,
 )
+from scale.models.columns import Columns
 from scale.models.heads import Projector, build_projector
 
 __all__ = [
     "ENCODERS",
+    "Columns",
     "ImageShape",
     "Projector",
     "build_encoder",

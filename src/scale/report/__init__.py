@@ -1,25 +1,37 @@
 """Pictures of runs, and tables of their records."""
 
+from scale.bench import append_evaluation, append_records, read_records
 from scale.report.curve import draw_curve
 from scale.report.embedding import draw_embedding
 from scale.report.memory import draw_memory
-from scale.report.records import append_evaluation, append_records, read_records
+from scale.report.methods import all_facts, method_facts, policy_facts
+from scale.report.methods_table import (
+    method_on_terminal,
+    methods_markdown,
+    methods_on_terminal,
+)
 from scale.report.run import draw_dataset_streams, draw_run
 from scale.report.stream import draw_streams
-from scale.report.table import cells, header, make_rows, markdown
+from scale.report.table import COLUMNS, IN_SHORT, ResultsTable, make_table
 
 __all__ = [
+    "COLUMNS",
+    "IN_SHORT",
+    "ResultsTable",
+    "all_facts",
     "append_evaluation",
     "append_records",
-    "cells",
     "draw_curve",
     "draw_dataset_streams",
     "draw_embedding",
     "draw_memory",
     "draw_run",
     "draw_streams",
-    "header",
-    "make_rows",
-    "markdown",
+    "make_table",
+    "method_facts",
+    "method_on_terminal",
+    "methods_markdown",
+    "methods_on_terminal",
+    "policy_facts",
     "read_records",
 ]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import statistics
-from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from typing import TYPE_CHECKING
 
-from scale.methods import METHODS
-from scale.report.records import Record
-from scale.runs import RunConfig, recipe_params
+from scale._errors import InputError
+from scale.bench import Record
+from scale.report.rows import Row, make_rows
 
-MEASURES = {
+if TYPE_CHECKING:
+    from rich.table import Table
+
+COLUMNS = {
     "knn": "kNN",
     "acc": "ACC",
     "kmeans_acc": "k-means ACC",
@@ -21,110 +23,76 @@ MEASURES = {
     "knn_full": "kNN, full bank",
     "average": "kNN over stream",
     "forgetting": "forgetting",
-    "minutes": "minutes",
+    "time": "wall min",
+    "memory": "peak MB",
+    "paper": "paper",
 }
-PAPER_KNN = {
-    ("cifar10", "seq", "scale"): 32.18,
-    ("tinyimagenet10", "seq", "scale"): 31.33,
-    ("cifar10", "seq-im", "scale"): 32.21,
-    ("cifar100", "seq-im", "scale"): 23.16,
-    ("tinyimagenet10", "seq-im", "scale"): 31.33,
-}
-"""The paper's own figures (its Tables 2 and 3), shown beside ours and never mixed with them."""
+"""What can be shown of a row, by the name that `--columns` takes."""
+IN_SHORT = ("knn", "acc", "time", "memory", "paper")
+"""What a terminal shows when not asked for more: that much fits into 80 columns."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """One line of a table: the same features on the same stream, over seeds."""
+class ResultsTable:
+    """Rows and what is shown of them."""
 
-    dataset: str
-    stream: str
-    features: str
-    seeds: int
-    values: dict[str, list[float]]
-    paper: float | None = None
+    rows: list[Row]
+    columns: list[str]
+    cpu_time: bool
+    """Whether time is that of the CPU, which old records lack."""
 
-    def cell(self, measure: str) -> str:
-        """Return mean +- standard deviation over the seeds, or nothing."""
-        values = self.values.get(measure, [])
-        if not values:
-            return ""
-        if len(values) == 1:
-            return f"{values[0]:.2f}"
-        return f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"
+    def title(self, column: str) -> str:
+        """Return a column's title, which says whose time it is."""
+        return "CPU min" if column == "time" and self.cpu_time else COLUMNS[column]
 
+    def markdown(self) -> str:
+        """Return the table in Markdown."""
+        lines = [["dataset", "stream", "features", "seeds", *map(self.title, self.columns)]]
+        lines.append(["---"] * len(lines[0]))
+        for row in self.rows:
+            cells = [row.cell(column) for column in self.columns]
+            lines.append([row.dataset, row.stream, row.features, str(row.seeds), *cells])
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
-def make_rows(records: list[Record]) -> list[Row]:
-    """Return a row for each setting and for each floor beside it."""
-    groups: dict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        run = RunConfig(**record["run"]).to_json()  # options that are newer than the record
-        setting = {k: v for k, v in run.items() if k not in ("seed", "threads")}
-        groups[json.dumps(setting, sort_keys=True)].append(record)
-    rows, floors = [], dict[tuple[str, str], list[Row]]()
-    for group in groups.values():
-        run, summaries = group[0]["run"], [record["summary"] for record in group]
-        place = (run["dataset"], run["stream"])
-        label = describe_setting(run)
-        paper = PAPER_KNN.get((*place, run["method"])) if not run["validation"] else None
-        values = _collect(summaries)
-        values["minutes"] = [s["timing"]["wall_seconds"] / 60 for s in summaries]
-        rows.append(Row(*place, label, len(group), values, paper))
-        beside = [
-            Row(*place, name, len(group), _collect([s["floors"][name] for s in summaries]))
-            for name in summaries[0].get("floors", {})
-        ]
-        if len(group) > (floors[place][0].seeds if place in floors else 0):
-            floors[place] = beside
-    rows += [row for beside in floors.values() for row in beside]
-    return sorted(rows, key=lambda row: (row.dataset, row.stream))
+    def terminal(self) -> list[Table]:
+        """Return a table for each dataset and stream, with the columns that are filled there."""
+        places = groupby(self.rows, lambda row: f"{row.dataset} {row.stream}")
+        return [self._of_place(place, list(rows)) for place, rows in places]
+
+    def _of_place(self, place: str, rows: list[Row]) -> Table:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
+        filled = [column for column in self.columns if any(row.cell(column) for row in rows)]
+        table = Table(title=place, title_justify="left", box=SIMPLE_HEAD)
+        table.add_column("features", overflow="fold")
+        for title in ("seeds", *map(self.title, filled)):
+            table.add_column(title, justify="right")
+        for row in rows:
+            cells = [row.features, str(row.seeds), *map(row.cell, filled)]
+            style = "dim" if row.is_floor else ""
+            table.add_row(*(Text(cell) for cell in cells), style=style)  # [paper] is no markup
+        return table
 
 
-def describe_setting(run: dict[str, Any]) -> str:
-    """Return the method with its preset, or with the parameters that are not its defaults."""
-    method = METHODS[run["method"]]
-    defaults = method(**recipe_params(run["dataset"], method)).get_params()
-    changed = {k: v for k, v in run["params"].items() if k != "device" and v != defaults[k]}
-    for name, preset in method.presets.items():
-        if preset.items() <= changed.items():
-            changed = {k: v for k, v in changed.items() if k not in preset}
-            return _with(f"{method.name} [{name}]", changed)
-    return _with(method.name, changed)
+def make_table(records: list[Record], columns: Sequence[str] = ()) -> ResultsTable:
+    """Return a table of records: a row for each setting and for each floor beside it.
 
-
-def markdown(rows: list[Row]) -> str:
-    """Return the rows as a Markdown table."""
-    lines = ["| " + " | ".join(header(rows)) + " |", "| --- " * len(header(rows)) + "|"]
-    lines += ["| " + " | ".join(cells(row, rows)) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def header(rows: list[Row]) -> list[str]:
-    """Return the columns' titles."""
-    return [
-        "dataset",
-        "stream",
-        "features",
-        "seeds",
-        *(MEASURES[m] for m in _shown(rows)),
-        "paper's kNN",
-    ]
-
-
-def cells(row: Row, rows: list[Row]) -> list[str]:
-    """Return a row's cells."""
-    paper = "" if row.paper is None else f"{row.paper:.2f}"
-    values = [row.cell(measure) for measure in _shown(rows)]
-    return [row.dataset, row.stream, row.features, str(row.seeds), *values, paper]
-
-
-def _shown(rows: list[Row]) -> list[str]:
-    return [m for m in MEASURES if any(m in row.values for row in rows)]
-
-
-def _collect(measures: list[dict[str, Any]]) -> dict[str, list[float]]:
-    return {name: [m[name] for m in measures] for name in MEASURES if name in measures[0]}
-
-
-def _with(name: str, changed: dict[str, Any]) -> str:
-    return name + "".join(f", {key} {value}" for key, value in changed.items())
+    Parameters
+    ----------
+    records
+        What finished runs left.
+    columns
+        Names from `COLUMNS`; when none is given, all that have a value.
+    """
+    unknown = [name for name in columns if name not in COLUMNS]
+    if unknown:
+        raise InputError(f"there is no column {unknown[0]!r} (known: {', '.join(COLUMNS)})")
+    records = [record for record in records if "run" in record]  # the others are timings
+    if not records:
+        raise InputError("there are no records of runs in what was given")
+    cpu_time = all("cpu_seconds" in record["summary"]["timing"] for record in records)
+    rows = make_rows(records, cpu_time)
+    filled = [name for name in COLUMNS if any(name in row.values for row in rows)]
+    return ResultsTable(rows, list(columns) or filled, cpu_time)

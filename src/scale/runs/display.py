@@ -223,7 +223,8 @@ def measures_table(rows: dict[str, dict[str, Any]], title: str) -> Table:
 def summary_table(summary: dict[str, Any]) -> Table:
     """Return the learner's final numbers with the floors beside them."""
     title = f"{summary['method']} on {summary['dataset']} {summary['stream']}"
-    table = measures_table({**summary["floors"], summary["method"]: summary}, title)
+    floors = {name: row for name, row in summary["floors"].items() if name != summary["method"]}
+    table = measures_table({**floors, summary["method"]: summary}, title)
     table.caption = (
         f"average over the stream {summary['average']:.1f}, "
         f"forgetting {summary['forgetting']:.1f}, {summary['timing']['wall_seconds']:.0f} s"

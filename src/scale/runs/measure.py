@@ -11,11 +11,13 @@ import numpy as np
 
 from scale._errors import InputError
 from scale._files import atomic_path, write_atomic
+from scale.augment import AUGMENTATIONS
 from scale.evaluate import Evaluator, average, drop, floor_transforms, forgetting
-from scale.methods import Learner
+from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
 from scale.runs.display import Display
 from scale.runs.learner import load_learner
+from scale.runs.recipes import recipe_params
 from scale.runs.record import MetricsFile
 from scale.runs.setting import Setting, make_learner, prepare
 
@@ -28,7 +30,7 @@ def measure(setting: Setting, out: Path, metrics: MetricsFile, *, full: bool) ->
     Parameters
     ----------
     full
-        Also with the whole train split as bank: slow, so only at the start and at the end.
+        Also with the whole train split as bank: slow, so only where it is needed.
     """
     position = setting.stream.cursor
     record: dict[str, Any] = {"kind": "evaluation", "position": position}
@@ -46,7 +48,7 @@ def measure(setting: Setting, out: Path, metrics: MetricsFile, *, full: bool) ->
 
 
 def measure_floors(
-    setting: Setting, out: Path, metrics: MetricsFile, display: Display
+    config: RunConfig, setting: Setting, out: Path, metrics: MetricsFile, display: Display
 ) -> dict[str, dict[str, Any]]:
     """Evaluate features that learn nothing, once per run: `random`, `pixels`, `pca`."""
     path = out / "floors.json"
@@ -57,10 +59,15 @@ def measure_floors(
         stored: dict[str, dict[str, Any]] = json.loads(path.read_text())
         return stored
     display.message("measuring what features that learn nothing reach")
-    # The learner before its first batch: its own random start, and the first point of its curve.
-    start = measure(setting, out, metrics, full=True)
-    floors = {"random": {k: v for k, v in start.items() if k not in ("kind", "position")}}
-    floors.update(_without_learning(setting.learner, evaluator))
+    # The learner before its first batch is the first point of its curve, and if it has an encoder
+    # then also the random one.
+    learner = setting.learner
+    start = measure(setting, out, metrics, full=_has_encoder(learner))
+    if _has_encoder(learner):
+        random = {k: v for k, v in start.items() if k not in ("kind", "position")}
+    else:
+        random = evaluator(_random_encoder(config, learner).transform, full=True)
+    floors = {"random": random, **_without_learning(learner, evaluator)}
     write_atomic(path, json.dumps(floors, indent=1) + "\n")
     display.floors(floors)
     return floors
@@ -73,17 +80,37 @@ def measure_again(folder: Path, bank_size: int | None) -> dict[str, dict[str, An
     evaluator = prepare(config).evaluator
     if evaluator is None:
         raise InputError(f"the run in {folder} has no labels to evaluate with")
-    learner, random = load_learner(folder), make_learner(config)
+    learner = load_learner(folder)
+    random = make_learner(config) if _has_encoder(learner) else _random_encoder(config, learner)
     measures = {"random": evaluator(random.transform, full=True)}
     measures.update(_without_learning(learner, evaluator))
+    measures.pop(config.method, None)  # a floor's own run comes last, as every learner
     measures[config.method] = evaluator(learner.transform, full=True)
     return measures
 
 
 def _without_learning(learner: Learner, evaluator: Evaluator) -> dict[str, dict[str, Any]]:
-    size = getattr(getattr(learner, "augmentation_", None), "size", None)
-    transforms = floor_transforms(evaluator.sets.bank_images, size, evaluator.seed)
+    transforms = floor_transforms(evaluator.sets.bank_images, _image_side(learner), evaluator.seed)
     return {name: evaluator(transform, full=True) for name, transform in transforms.items()}
+
+
+def _has_encoder(learner: Learner) -> bool:
+    return hasattr(learner, "encoder")
+
+
+def _random_encoder(config: RunConfig, learner: Learner) -> Learner:
+    """Return what a method with an encoder would start from, for learners that have none."""
+    method = METHODS["random"]
+    params = {**recipe_params(config.dataset, method), "image_side": _image_side(learner)}
+    return method(**params, seed=config.seed, device=learner.device)
+
+
+def _image_side(learner: Learner) -> int | None:
+    """Return the side that the learner brings images to."""
+    if hasattr(learner, "augmentation"):
+        return AUGMENTATIONS[learner.augmentation].size
+    side: int | None = getattr(learner, "image_side", None)
+    return side
 
 
 def summarise(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import resource
 import time
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from scale.runs.display import Display
 from scale.runs.health import describe_batch
 from scale.runs.interrupt import Interrupts, RunInterrupted
 from scale.runs.measure import measure, measure_floors, summarise
+from scale.runs.meter import Meter
 from scale.runs.record import MetricsFile, lock
 from scale.runs.setting import Setting, prepare
 from scale.streams import class_over_time
@@ -64,12 +64,11 @@ def run(
         setting = prepare(config, display.loading)
         _write_config(out, config, setting)
         checkpoints = Checkpoints(out / "checkpoints")
-        metrics, elapsed = _restore(setting, checkpoints, out, display)
+        metrics, meter = _restore(setting, checkpoints, out, display)
         stream, learner = setting.stream, setting.learner
-        clock = time.monotonic() - elapsed
         saved = time.monotonic()
         display.start(config, setting)
-        floors = measure_floors(setting, out, metrics, display)
+        floors = measure_floors(config, setting, out, metrics, display)
         due = evaluation_points(len(stream), config.evaluations)
 
         for batch in stream:
@@ -82,14 +81,14 @@ def run(
                 display.evaluation(measure(setting, out, metrics, full=number == len(stream)))
             stop = interrupts.requested
             if stop or time.monotonic() - saved >= checkpoint_seconds:
-                _save(setting, checkpoints, metrics, time.monotonic() - clock)
+                _save(setting, checkpoints, metrics, meter)
                 saved = time.monotonic()
             if stop:
                 raise RunInterrupted(out)
 
         learner.save(out / "learner.safetensors")
         summary = summarise(config, setting, metrics, floors)
-        summary["timing"] = _timing(time.monotonic() - clock, setting)
+        summary["timing"] = _timing(meter, setting)
         metrics.close()
         write_atomic(out / "summary.json", json.dumps(summary, indent=1) + "\n")
         display.finish(summary)
@@ -148,11 +147,11 @@ def _write_config(out: Path, config: RunConfig, setting: Setting) -> None:
 
 def _restore(
     setting: Setting, checkpoints: Checkpoints, out: Path, display: Display
-) -> tuple[MetricsFile, float]:
+) -> tuple[MetricsFile, Meter]:
     """Bring stream, learner and metrics to where the newest good checkpoint was."""
     found = checkpoints.read(display.message)
     if found is None:
-        return MetricsFile(out / "metrics.jsonl"), 0.0
+        return MetricsFile(out / "metrics.jsonl"), Meter()
     state, meta = found
     mine = setting.learner.describe()
     if any(meta["learner"][key] != mine[key] for key in ("method", "params")):
@@ -163,7 +162,9 @@ def _restore(
     setting.learner.load_state_dict(state)
     setting.stream.seek(meta["cursor"])
     display.message(f"going on from image {meta['cursor']} of {setting.stream.num_samples}")
-    return MetricsFile(out / "metrics.jsonl", meta["metrics_bytes"]), meta["elapsed_seconds"]
+    # Older checkpoints know only the wall time.
+    spent = meta.get("spent") or {"wall_seconds": meta["elapsed_seconds"]}
+    return MetricsFile(out / "metrics.jsonl", meta["metrics_bytes"]), Meter(spent)
 
 
 def _learn(
@@ -177,19 +178,17 @@ def _learn(
         raise NonFiniteLossError(f"{error}; {where}") from error
 
 
-def _save(setting: Setting, checkpoints: Checkpoints, metrics: MetricsFile, elapsed: float) -> None:
+def _save(setting: Setting, checkpoints: Checkpoints, metrics: MetricsFile, meter: Meter) -> None:
     meta = {
         "learner": setting.learner.describe(),
         "cursor": setting.stream.cursor,
         "metrics_bytes": metrics.sync(),
-        "elapsed_seconds": elapsed,
+        "spent": meter.spent(),
     }
     checkpoints.write(setting.stream.cursor, setting.learner.state_dict(), meta)
 
 
-def _timing(elapsed: float, setting: Setting) -> dict[str, float]:
-    return {
-        "wall_seconds": elapsed,
-        "images_per_second": setting.stream.num_samples / max(elapsed, 1e-9),
-        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }
+def _timing(meter: Meter, setting: Setting) -> dict[str, float]:
+    spent = meter.spent()
+    speed = setting.stream.num_samples / max(spent["wall_seconds"], 1e-9)
+    return {**spent, "images_per_second": speed}

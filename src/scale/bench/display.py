@@ -1,0 +1,159 @@
+"""What a bench shows: a live view over all jobs on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from scale.bench.engine import Outcome
+from scale.bench.job import Job
+
+
+class BenchDisplay:
+    """Keeps count and shows nothing; the base of those that do."""
+
+    def __init__(self) -> None:
+        self.total = self.before = self.done = self.failed = self.waiting = 0
+        self.workers = 1
+        self.running: dict[int, tuple[Job, float]] = {}
+        self._seconds: list[float] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stop showing."""
+
+    def begin(self, total: int, before: int, workers: int) -> None:
+        """The first jobs are about to start."""
+        self.total, self.before, self.workers = total, before, workers
+        self.waiting = total - before
+
+    def started(self, job: Job) -> None:
+        """A job was given to the engine."""
+        self.running[id(job)] = (job, time.monotonic())
+        self.waiting -= 1
+
+    def ended(self, outcome: Outcome) -> None:
+        """A job has ended, in whatever way."""
+        self.running.pop(id(outcome.job), None)
+        if outcome.status == "done":
+            self.done += 1
+            if outcome.seconds:
+                self._seconds.append(outcome.seconds)
+        elif outcome.status == "failed":
+            self.failed += 1
+
+    def tick(self, waiting: int, workers: int) -> None:
+        """Some time has passed; a cluster may have more or fewer workers now."""
+        self.waiting, self.workers = waiting, workers
+
+    def message(self, text: str) -> None:
+        """Say something."""
+
+    def left(self) -> str:
+        """Return how long the rest will take, judged by the jobs that have ended."""
+        if not self._seconds:
+            return ""
+        mean, now = statistics.mean(self._seconds), time.monotonic()
+        work = self.waiting * mean
+        work += sum(max(mean - (now - begin), 0.0) for _, begin in self.running.values())
+        return f"about {duration(work / max(self.workers, 1))} left"
+
+    def counts(self) -> str:
+        """Return the state of all jobs on one line."""
+        running = min(len(self.running), self.workers)  # the others are in a cluster's queue
+        waiting = self.waiting + len(self.running) - running
+        parts = [f"{self.before + self.done}/{self.total} done", f"{running} running"]
+        parts += [f"{waiting} waiting", f"{self.failed} failed", self.left()]
+        return ", ".join(part for part in parts if part)
+
+
+class PlainBenchDisplay(BenchDisplay):
+    """Lines of text, for logs: each job when it starts and when it ends."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self.console = console
+
+    def message(self, text: str) -> None:
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def begin(self, total: int, before: int, workers: int) -> None:
+        super().begin(total, before, workers)
+        self.message(f"{total} runs, {before} of them done already, {workers} at a time")
+
+    def started(self, job: Job) -> None:
+        super().started(job)
+        self.message(f"start   {job.label}")
+
+    def ended(self, outcome: Outcome) -> None:
+        super().ended(outcome)
+        taken = f" in {duration(outcome.seconds)}" if outcome.seconds else ""
+        reason = f": {outcome.reason}" if outcome.status == "failed" else ""
+        word = {"busy": "busy elsewhere", "interrupted": "stopped"}.get(outcome.status)
+        self.message(f"{word or outcome.status:7} {outcome.job.label}{taken}{reason}")
+        self.message(f"        {self.counts()}")
+
+
+class LiveBenchDisplay(PlainBenchDisplay):
+    """A view that is redrawn: a bar, the counts, and the jobs that run."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=2)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._live.stop()
+
+    def started(self, job: Job) -> None:
+        BenchDisplay.started(self, job)
+
+    def ended(self, outcome: Outcome) -> None:
+        BenchDisplay.ended(self, outcome)
+        if outcome.status == "failed":
+            self.message(f"failed {outcome.job.label}: {outcome.reason}")
+
+    def _draw(self) -> Group:
+        finished = self.before + self.done + self.failed
+        grid = Table.grid(padding=(0, 2))
+        for job, begin in list(self.running.values()):
+            grid.add_row("running", job.label, duration(time.monotonic() - begin))
+        bar = Table.grid(expand=True)  # a bar alone does not end its line
+        bar.add_row(ProgressBar(total=max(self.total, 1), completed=finished))
+        return Group(bar, Text(self.counts()), grid)
+
+
+def failures_table(failed: list[Outcome], logs: list[Path]) -> Table:
+    """Return the runs that failed, why, and where to read more."""
+    table = Table(title="failed")
+    for column in ("run", "reason", "log"):
+        table.add_column(column, overflow="fold")
+    for outcome, log in zip(failed, logs, strict=True):
+        table.add_row(outcome.job.label, Text(outcome.reason), str(log))
+    return table
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that suits it.
+
+    Examples
+    --------
+    >>> duration(4.2), duration(150), duration(3 * 3600)
+    ('4 s', '2.5 min', '3.0 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

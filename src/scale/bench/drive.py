@@ -1,0 +1,93 @@
+"""All jobs of a bench through an engine: skip what is done, report what fails, stop on request."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from scale.bench.display import BenchDisplay
+from scale.bench.engine import Engine, Outcome
+from scale.bench.folder import BenchFolder, is_free
+from scale.bench.job import Job
+from scale.runs.interrupt import Interrupts
+
+TICK = 0.5  # seconds between looks at signals, at the screen and at what other benches do
+
+
+@dataclass
+class Result:
+    """What became of the jobs."""
+
+    before: int = 0
+    """Jobs that were done already."""
+    done: int = 0
+    """Jobs that this bench ran to the end, or saw another bench finish."""
+    failed: list[Outcome] = field(default_factory=list)
+    interrupted: bool = False
+    seconds: float = 0.0
+
+
+def drive(
+    jobs: Sequence[Job], folder: BenchFolder, engine: Engine, display: BenchDisplay
+) -> Result:
+    """Run the jobs that are not done yet and return what became of all of them."""
+    result, begin = Result(), time.monotonic()
+    waiting = deque(job for job in jobs if not folder.finished(job))
+    elsewhere: list[Job] = []  # other benches are at these
+    result.before = len(jobs) - len(waiting)
+    with Interrupts(display.message) as interrupts, engine, display:
+        display.begin(len(jobs), result.before, engine.workers)
+        while (waiting or elsewhere or engine.running()) and not result.interrupted:
+            while waiting and engine.room() > 0:
+                job = waiting.popleft()
+                display.started(job)
+                engine.start(job)
+            for outcome in engine.wait(TICK):
+                _take(outcome, result, folder, elsewhere)
+                display.ended(outcome)
+            if not engine.running():  # what others are at comes last
+                _look_after(elsewhere, waiting, result, folder, display)
+            display.tick(len(waiting) + len(elsewhere), engine.workers)
+            result.interrupted = result.interrupted or interrupts.requested
+        if result.interrupted:
+            engine.interrupt()
+            while engine.running():
+                for outcome in engine.wait(TICK):
+                    _take(outcome, result, folder, elsewhere)
+                    display.ended(outcome)
+    result.seconds = time.monotonic() - begin
+    return result
+
+
+def _take(outcome: Outcome, result: Result, folder: BenchFolder, elsewhere: list[Job]) -> None:
+    match outcome.status:
+        case "done":
+            folder.finished(outcome.job)  # adds its record
+            result.done += 1
+        case "busy":
+            elsewhere.append(outcome.job)
+        case "interrupted":
+            result.interrupted = True
+        case "failed":
+            result.failed.append(outcome)
+
+
+def _look_after(
+    elsewhere: list[Job],
+    waiting: deque[Job],
+    result: Result,
+    folder: BenchFolder,
+    display: BenchDisplay,
+) -> None:
+    """Count what other benches have finished, and take over what they have left."""
+    for job in list(elsewhere):
+        if not is_free(folder.run_folder(job)):
+            continue
+        elsewhere.remove(job)
+        if folder.finished(job):
+            result.done += 1
+            display.ended(Outcome(job, "done"))
+        else:
+            waiting.append(job)

@@ -1,0 +1,107 @@
+"""The folder of a bench: a folder for each run, and the records of those that are finished."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from scale._errors import InputError
+from scale._files import write_atomic
+from scale.bench.experiment import Experiment
+from scale.bench.job import Job
+from scale.bench.records import Record, append_unique, portable, read_records, read_run
+
+
+class BenchFolder:
+    """Where the runs of a bench and their records are. Several benches may share one.
+
+    Parameters
+    ----------
+    path
+        The folder; made when it is missing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.records_path = path / "records.jsonl"
+        try:
+            (path / "runs").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot make the folder {path}: {error.strerror}") from error
+        records = self.records()
+        self._known = {_key(record) for record in records}
+        self._by_hash = {record.get("job"): record for record in records}
+
+    def keep(self, experiment: Experiment) -> None:
+        """Keep the experiment's file beside its records."""
+        write_atomic(self.path / f"{experiment.name}.toml", experiment.text)
+
+    def run_folder(self, job: Job) -> Path:
+        """Return the folder of the job's run."""
+        return self.path / "runs" / job.name
+
+    def log(self, job: Job) -> Path:
+        """Return the file that tells what happened in the job's run."""
+        return self.run_folder(job) / "log.txt"
+
+    def records(self) -> list[Record]:
+        """Return the records so far."""
+        return read_records([self.records_path]) if self.records_path.exists() else []
+
+    def finished(self, job: Job) -> bool:
+        """Whether the job's run is finished, by whomever; makes sure that its record is there."""
+        if _key(job.marks) in self._known:
+            return True
+        if (self.run_folder(job) / "summary.json").is_file():
+            self.add({**portable(read_run(self.run_folder(job))), **job.marks})
+            return True
+        if job.hash in self._by_hash:  # of another experiment, and its folder is gone
+            self.add({**self._by_hash[job.hash], **job.marks})
+            return True
+        return False
+
+    def add(self, record: Record) -> None:
+        """Add a record, unless it is there."""
+        append_unique([record], self.records_path, _key)
+        self._known.add(_key(record))
+
+
+class JobBusyError(Exception):
+    """Another process is at this very run."""
+
+
+@contextlib.contextmanager
+def claim(run_folder: Path) -> Iterator[None]:
+    """Hold a run for this process; raises `JobBusyError` when another one holds it."""
+    run_folder.mkdir(parents=True, exist_ok=True)
+    with open(run_folder / ".job", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise JobBusyError(run_folder.name) from error
+        yield
+
+
+def is_free(run_folder: Path) -> bool:
+    """Whether no process holds the run."""
+    try:
+        with claim(run_folder):
+            return True
+    except JobBusyError:
+        return False
+
+
+def tidy(run_folder: Path, *, keep_learner: bool) -> None:
+    """Drop what a finished run needs no more: its checkpoints are most of its size."""
+    shutil.rmtree(run_folder / "checkpoints", ignore_errors=True)
+    if not keep_learner:
+        (run_folder / "learner.safetensors").unlink(missing_ok=True)
+
+
+def _key(record: Record) -> str:
+    marks = [record.get(name) for name in ("experiment", "variant", "job")]
+    return json.dumps(marks)

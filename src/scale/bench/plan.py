@@ -1,0 +1,98 @@
+"""From an experiment, and what the user wants otherwise, to its jobs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from scale._errors import InputError
+from scale.bench.experiment import Experiment, Settings
+from scale.bench.job import Job
+from scale.bench.settings import check_settings, make_config
+from scale.methods import METHODS
+from scale.runs import RunConfig
+from scale.streams import STREAMS
+
+
+def plan(
+    experiment: Experiment,
+    chosen: Mapping[str, Sequence[Any]] | None = None,
+    variants: Sequence[str] = (),
+) -> list[Job]:
+    """Return the jobs of an experiment; settings that make equal runs of a variant make one job.
+
+    What comes later wins: what all runs share, what holds on the dataset, the axes, the variant.
+
+    Parameters
+    ----------
+    experiment
+        What to run.
+    chosen
+        Values by name that replace the experiment's own.
+    variants
+        Which variants to run; all when empty.
+
+    Examples
+    --------
+    >>> from scale.bench import load_experiment
+    >>> jobs = plan(load_experiment("lambda"), {"dataset": ["digits"], "seed": [0]})
+    >>> jobs[0].label
+    'scale, lam 0.0 on digits iid, seed 0'
+    """
+    rows = _choose_variants(experiment, variants)
+    axes = dict(experiment.axes)
+    axes.update({name: list(values) for name, values in (chosen or {}).items()})
+    _check(experiment, axes, rows)
+    jobs: dict[tuple[str, str], Job] = {}
+    for variant, settings, point in _combinations(experiment, axes, rows):
+        job = Job(experiment.name, make_config(settings), variant, point)
+        jobs.setdefault((variant, job.hash), job)
+    return list(jobs.values())
+
+
+def _combinations(
+    experiment: Experiment, axes: dict[str, list[Any]], rows: dict[str, Settings]
+) -> Iterator[tuple[str, Settings, Settings]]:
+    # Seeds change slowest: a bench that is stopped early has all of the table with fewer seeds.
+    names = sorted(axes, key=lambda name: name != "seed")
+    varied = {name for name in axes if name in experiment.axes or len(axes[name]) > 1}
+    for values in itertools.product(*(axes[name] for name in names)):
+        point = dict(zip(names, values, strict=True))
+        for variant, of_variant in rows.items():
+            dataset = {**experiment.base, **point, **of_variant}.get("dataset", RunConfig.dataset)
+            of_dataset = experiment.datasets.get(dataset, {})
+            settings = {**experiment.base, **of_dataset, **point, **of_variant}
+            yield variant, settings, {name: point[name] for name in names if name in varied}
+
+
+def _choose_variants(experiment: Experiment, wanted: Sequence[str]) -> dict[str, Settings]:
+    if not wanted:
+        return experiment.variants or {"": {}}
+    for name in wanted:
+        if name not in experiment.variants:
+            known = ", ".join(experiment.variants) or "none"
+            raise InputError(f"{experiment.name} has no variant {name!r} (known: {known})")
+    return {name: experiment.variants[name] for name in wanted}
+
+
+def _check(experiment: Experiment, axes: dict[str, list[Any]], rows: dict[str, Settings]) -> None:
+    where = f"experiment {experiment.name}"
+    for name in axes:
+        if any(name in settings for settings in rows.values()):
+            raise InputError(
+                f"{where}: its variants differ in {name}, so it cannot be an axis; choose "
+                f"among them with --variants {' '.join(experiment.variants)}"
+            )
+    parts = [experiment.base, *experiment.datasets.values(), *rows.values()]
+    usual = experiment.base.get("method", RunConfig.method)
+    methods = set(axes.get("method", [])) or {row.get("method", usual) for row in rows.values()}
+    for method in methods:
+        METHODS[method]  # raises for one that nobody registered
+    everywhere = [axes, *({name: [value] for name, value in part.items()} for part in parts)]
+    for settings in everywhere:
+        for stream in settings.get("stream", []):
+            STREAMS[stream]
+    for part in parts:
+        check_settings({name: [value] for name, value in part.items()}, METHODS, where)
+    check_settings(axes, methods, where)

@@ -1,0 +1,112 @@
+"""Records of finished runs: one JSON line each, small enough to keep in a repository."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from scale._errors import DamagedFileError, InputError, ScaleError
+
+Record = dict[str, Any]
+
+
+def read_run(folder: Path) -> Record:
+    """Return the record of a finished run: its config, versions, data and summary."""
+    if not (folder / "summary.json").is_file():
+        raise InputError(
+            f"{folder} holds no finished run; go on with it: scale run --out ... --resume"
+        )
+    record: Record = json.loads((folder / "config.json").read_text())
+    record["summary"] = json.loads((folder / "summary.json").read_text())
+    return record
+
+
+def append_records(folders: Iterable[Path], path: Path) -> int:
+    """Add runs to a file of records and return how many were new; equal configs count once."""
+    return append_unique([portable(read_run(folder)) for folder in folders], path, run_key)
+
+
+def append_evaluation(
+    folder: Path, bank_size: int | None, measures: dict[str, Any], path: Path
+) -> None:
+    """Add an evaluation of a run's learner with another bank to a file of JSON lines."""
+    record = json.loads((folder / "config.json").read_text())
+    line = {"run": record["run"], "bank_size": bank_size, "measures": measures}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a") as file:
+        file.write(json.dumps({**line, "versions": record["versions"]}) + "\n")
+
+
+def append_unique(records: Iterable[Record], path: Path, key: Callable[[Record], str]) -> int:
+    """Add the records whose key is not in the file yet, and return how many those were.
+
+    Several processes may do so at once, and one of them may be killed: lines stay whole.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with open(path, "a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            content = file.read()
+            whole = content.rfind(b"\n") + 1
+            if whole < len(content):
+                if _is_json(content[whole:]):  # a last line that an editor left without its end
+                    file.write(b"\n")
+                    whole = len(content)
+                else:
+                    file.truncate(whole)  # half a line, of a process that was killed
+            known = {key(record) for record in _parse(content[:whole], path)}
+            new = {key(record): record for record in records if key(record) not in known}
+            file.write(b"".join(json.dumps(record).encode() + b"\n" for record in new.values()))
+            file.flush()
+            os.fsync(file.fileno())
+            return len(new)
+    except OSError as error:
+        raise ScaleError(f"cannot write {path}: {error.strerror}") from error
+
+
+def read_records(paths: Iterable[Path]) -> list[Record]:
+    """Return the records in files of JSON lines and in folders of finished runs."""
+    records: list[Record] = []
+    for path in paths:
+        if path.is_dir():
+            records.append(read_run(path))
+            continue
+        if not path.is_file():
+            raise InputError(f"there is no file or run folder {path}")
+        records += _parse(path.read_bytes(), path)
+    return records
+
+
+def portable(record: Record) -> Record:
+    """Return a record without the paths of the machine that it was made on."""
+    data = {key: value for key, value in record["data"].items() if key != "source"}
+    data["skipped"] = [Path(name).name for name in data["skipped"]]
+    return {**record, "data": data}
+
+
+def run_key(record: Record) -> str:
+    """Return what two records of the same run have in common."""
+    return json.dumps(record["run"], sort_keys=True)
+
+
+def _parse(content: bytes, path: Path) -> list[Record]:
+    lines = content.split(b"\n")
+    if lines[-1] and not _is_json(lines[-1]):
+        lines.pop()  # it is being written, or its writer was killed
+    try:
+        return [json.loads(line) for line in lines if line]
+    except ValueError as error:
+        raise DamagedFileError(f"{path} is not a file of records: {error}") from error
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True

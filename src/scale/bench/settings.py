@@ -1,0 +1,133 @@
+"""Settings of a run by name, as experiments and the command line give them."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+import typing
+from collections.abc import Iterable
+from typing import Any, Literal, Union
+
+from scale._errors import InputError, UnknownNameError
+from scale.methods import METHODS, Learner
+from scale.runs import RunConfig, recipe_params
+
+RUN_FIELDS = {field.name for field in dataclasses.fields(RunConfig)} - {"params"}
+PRESET = "preset"  # of the method; not a field of its own
+
+
+def make_config(settings: dict[str, Any]) -> RunConfig:
+    """Return the config that `scale run` would have with these settings as options.
+
+    Parameters that the method does not have are left out: a grid over methods may set what only
+    some of them know.
+
+    Examples
+    --------
+    >>> make_config({"dataset": "digits", "method": "scale", "mu": 0.2}).params["mu"]
+    0.2
+    """
+    run = {name: value for name, value in settings.items() if name in RUN_FIELDS}
+    config = RunConfig(**run)
+    config.check()
+    method = METHODS[config.method]
+    params = recipe_params(config.dataset, method)
+    params.update(method.presets.get(settings.get(PRESET, ""), {}))
+    params.update({name: settings[name] for name in _param_hints(method) if name in settings})
+    chosen = method(**params).get_params()
+    chosen.pop("seed")
+    return dataclasses.replace(config, params=chosen)
+
+
+def check_settings(settings: dict[str, list[Any]], methods: Iterable[str], where: str) -> None:
+    """Raise for a name that neither a run nor one of these methods has, and for a wrong value.
+
+    Parameters
+    ----------
+    settings
+        Values by name.
+    methods
+        Names of the methods that may have them as parameters.
+    where
+        What the settings are of, for the message.
+    """
+    types_of = {method: METHODS[method] for method in methods}
+    run_hints = typing.get_type_hints(RunConfig)
+    for name, values in settings.items():
+        if name == PRESET:
+            _check_presets(values, types_of, where)
+            continue
+        if name in RUN_FIELDS:
+            hints = [run_hints[name]]
+        else:
+            hints = [h[name] for h in map(_param_hints, types_of.values()) if name in h]
+        if not hints:
+            raise _unknown(name, types_of, where)
+        for value in values:
+            if not any(_fits(value, hint) for hint in hints):
+                raise InputError(f"{where}: {name} must be {_told(hints[0])}, got {value!r}")
+
+
+def parse_value(text: str) -> Any:
+    """Return what a word on the command line means.
+
+    Examples
+    --------
+    >>> [parse_value(word) for word in ("0.1", "3", "true", "none", "seq-im")]
+    [0.1, 3, True, None, 'seq-im']
+    """
+    words: dict[str, Any] = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _param_hints(method: type[Learner]) -> dict[str, Any]:
+    hints = typing.get_type_hints(method)
+    names = {field.name for field in dataclasses.fields(method)} - {"seed"}
+    return {name: hints[name] for name in names}
+
+
+def _check_presets(values: list[Any], methods: dict[str, type[Learner]], where: str) -> None:
+    known = sorted({preset for method in methods.values() for preset in method.presets})
+    for value in values:
+        if value not in known:
+            raise InputError(
+                f"{where}: no method of it has a preset {value!r} "
+                f"(known: {', '.join(known) or 'none'})"
+            )
+
+
+def _unknown(name: str, methods: dict[str, type[Learner]], where: str) -> UnknownNameError:
+    known = RUN_FIELDS.union({PRESET}, *map(_param_hints, methods.values()))
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    told = ", ".join(sorted(methods))
+    return UnknownNameError(f"{where}: neither a run nor {told} has a setting {name!r}{hint}")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if typing.get_origin(hint) in (Union, types.UnionType):
+        return any(_fits(value, part) for part in typing.get_args(hint))
+    if typing.get_origin(hint) is Literal:
+        return value in typing.get_args(hint)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return not isinstance(hint, type) or isinstance(value, hint)
+
+
+def _told(hint: Any) -> str:
+    if typing.get_origin(hint) in (Union, types.UnionType):
+        return " or ".join(_told(part) for part in typing.get_args(hint))
+    if typing.get_origin(hint) is Literal:
+        return " or ".join(map(repr, typing.get_args(hint)))
+    names = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}
+    return names.get(hint, "none" if hint is type(None) else str(hint))

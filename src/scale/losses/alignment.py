@@ -1,0 +1,23 @@
+"""Alignment: projections of today should point where those of the past did."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def alignment_loss(aligned: Tensor, targets: Tensor) -> Tensor:
+    """Negative cosine similarity of each row with its target, mean over the rows.
+
+    Parameters
+    ----------
+    aligned, targets
+        (views, d) each, of any length.
+
+    Examples
+    --------
+    >>> import torch
+    >>> alignment_loss(torch.tensor([[2.0, 0], [0, 1]]), torch.tensor([[1.0, 0], [1, 0]]))
+    tensor(-0.5000)
+    """
+    return -F.cosine_similarity(aligned, targets, dim=1).mean()

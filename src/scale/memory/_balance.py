@@ -1,0 +1,38 @@
+"""Equal shares of a memory for groups of candidates."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def balanced(groups: Tensor, size: int, generator: torch.Generator) -> Tensor:
+    """Return the sorted indices of `size` candidates, as equally many of each group as possible.
+
+    In every round each group gives one random member, while it has any; so what small groups cannot
+    fill goes to the others, and of those that are not used up none has two more than another.
+
+    Parameters
+    ----------
+    groups
+        Group of each candidate, (candidates,) integers.
+    size
+        How many to choose; all when there are fewer.
+
+    Examples
+    --------
+    >>> groups = torch.tensor([7, 7, 7, 7, 7, 2, 5, 5])
+    >>> groups[balanced(groups, 5, torch.Generator())]
+    tensor([7, 7, 2, 5, 5])
+    """
+    _, group, count = torch.unique(groups, return_inverse=True, return_counts=True)
+    shuffled = torch.randperm(len(groups), generator=generator)
+    by_group = shuffled[
+        group[shuffled].argsort(stable=True)
+    ]  # each group's members in random order
+    first = count.cumsum(0) - count  # where each group begins
+    rounds = torch.arange(len(groups)) - first.repeat_interleave(count)
+    # Who comes first within a round is drawn too: the last one may not reach every group.
+    turn = torch.randperm(len(count), generator=generator)[group[by_group]]
+    order = (rounds * len(count) + turn).argsort()
+    return by_group[order[:size]].sort().values

@@ -1,0 +1,261 @@
+"""A memory that groups images around centroids, short-term and long-term."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from scale.memory._buffer import Memory
+
+OWNER = "owner"  # column: which centroid an image belongs to
+
+
+class CentroidMemory(Memory):
+    """At most `size` raw images, each held by the centroid that its features were nearest to.
+
+    An image that is farther (by cosine) from every centroid than most recent ones were starts a
+    short-term centroid; another one joins its nearest. A short-term centroid follows what joins it,
+    is promoted to long-term memory when it is full, and leaves when others were joined later. When
+    there are too many long-term centroids the two most alike become one. When there are too many
+    images each short-term centroid keeps its first.
+
+    Parameters
+    ----------
+    size
+        Most images to keep.
+    generator
+        Source of randomness, owned by the caller.
+    each
+        Most images of one centroid; fewer when `size` is small.
+    short_share, long_share
+        Short-term centroids, and images of long-term ones, as parts of `size`; together below 1.
+    rate
+        How far a short-term centroid goes towards an image that joins it.
+    novelty
+        The quantile of recent distances above which an image is new.
+    window
+        How many distances are recent.
+
+    Attributes
+    ----------
+    centroids
+        Their running features, (centroids, d).
+    long
+        Which of them are in long-term memory, (centroids,).
+    joined
+        When an image last joined each, as its position in the stream, (centroids,).
+    distances
+        Recent distances of images to their nearest centroid, at most `window`.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        generator: torch.Generator,
+        *,
+        each: int = 30,
+        short_share: float = 0.04,
+        long_share: float = 0.7,
+        rate: float = 0.1,
+        novelty: float = 0.95,
+        window: int = 1000,
+    ) -> None:
+        super().__init__(size, "reservoir", generator)  # a policy is never asked
+        # Long-term images and one for each short-term centroid always fit into `size`.
+        self.short_most = max(1, int(short_share * size))
+        self.each = max(1, min(each, size - self.short_most))
+        self.long_most = max(1, int(long_share * size) // self.each)
+        self.rate, self.novelty, self.window = rate, novelty, window
+        self.centroids = torch.empty(0, 0)
+        self.long = torch.empty(0, dtype=torch.bool)
+        self.joined = torch.empty(0, dtype=torch.int64)
+        self.distances = torch.empty(0)
+
+    @property
+    def owner(self) -> Tensor:
+        """The centroid of each image, (len,)."""
+        return self.columns.get(OWNER, torch.empty(0, dtype=torch.int64))
+
+    def draw(self, m: int) -> Tensor:
+        """Return the places of `m` images, half of them long-term ones if there are so many."""
+        order = torch.randperm(len(self), generator=self.generator)
+        is_long = self.long[self.owner[order]]
+        long, short = order[is_long], order[~is_long]
+        long = long[: max(m // 2, m - len(short))]
+        return torch.cat([long, short[: m - len(long)]])
+
+    def wants_features(self, n: int) -> bool:
+        """Whether `update` has to be given features; always, and only those of the batch."""
+        return self.size > 0
+
+    def update(
+        self,
+        batch: Tensor,
+        features: Tensor | None = None,
+        columns: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        """Take in a stream batch.
+
+        Parameters
+        ----------
+        batch
+            Images, (n, c, h, w) uint8.
+        features
+            Of the batch alone, (n, d).
+        columns
+            Not kept.
+        """
+        arrivals = torch.arange(self.seen, self.seen + len(batch))
+        self.seen += len(batch)
+        if self.size == 0:
+            return
+        assert features is not None
+        z = F.normalize(features.detach().cpu(), dim=1)  # (n, d)
+        owner = self._assign(z)  # (n,)
+        self._move(owner, z, torch.where(self.long, 0.0, self.rate))
+        self.joined.scatter_reduce_(0, owner, arrivals, "amax")
+        self.images = torch.cat([self.images, batch]) if len(self) else batch.clone()
+        self.arrivals = torch.cat([self.arrivals, arrivals])
+        self.columns = {OWNER: torch.cat([self.owner, owner])}
+        self._limit_each()
+        self._promote()
+        self._forget_short()
+        self._merge_long()
+        self._keep_first_of_short()
+
+    def follow(self, places: Tensor, features: Tensor) -> None:
+        """Move centroids towards today's features of their replayed images, at most half way.
+
+        Parameters
+        ----------
+        places
+            Which images were replayed, (m,).
+        features
+            Their features, (m, d).
+        """
+        if len(places):
+            z = F.normalize(features.detach().cpu(), dim=1)
+            self._move(self.owner[places], z, 0.5 / self._held())
+
+    def _assign(self, z: Tensor) -> Tensor:
+        """Return the centroid of each image, (n,); images that are new make new ones."""
+        others = len(self.centroids) == 0  # the very first images have only each other
+        alike = z @ F.normalize(z if others else self.centroids, dim=1).T  # (n, centroids)
+        if others:
+            alike.fill_diagonal_(-torch.inf)
+        likeness, owner = alike.max(dim=1)
+        distance = 1 - likeness
+        threshold = self._threshold(distance)
+        owner[(distance > threshold) | others] = -1
+        first = []
+        while (owner < 0).any():  # once per new centroid
+            first.append(int((owner < 0).nonzero()[0]))
+            near = 1 - z @ z[first[-1]] <= threshold
+            near[first[-1]] = True
+            owner[near & (owner < 0)] = len(self.centroids) + len(first) - 1
+        self.centroids = z[first] if others else torch.cat([self.centroids, z[first]])
+        self.long = torch.cat([self.long, torch.zeros(len(first), dtype=torch.bool)])
+        self.joined = torch.cat([self.joined, torch.zeros(len(first), dtype=torch.int64)])
+        return owner
+
+    def _threshold(self, distance: Tensor) -> float:
+        """Return the quantile of the distances before these, which are then remembered."""
+        distance = distance[distance.isfinite()]  # a single first image has no distance
+        recent = self.distances if len(self.distances) else distance
+        self.distances = torch.cat([self.distances, distance])[-self.window :]
+        return float(torch.quantile(recent, self.novelty)) if len(recent) else -torch.inf
+
+    def _move(self, owner: Tensor, z: Tensor, rate: Tensor) -> None:
+        """Take each centroid `rate` of the way to the mean of its rows of z, once per row."""
+        count = torch.bincount(owner, minlength=len(self.centroids))
+        total = torch.zeros_like(self.centroids).index_add_(0, owner, z)
+        mean = total / count.clamp(min=1)[:, None]  # (centroids, d)
+        self.centroids = self.centroids.lerp(mean, (1 - (1 - rate) ** count)[:, None])
+
+    def _held(self) -> Tensor:
+        return torch.bincount(self.owner, minlength=len(self.centroids))
+
+    def _limit_each(self) -> None:
+        """Let images that do not fit replace one of their centroid at random, or not, evenly."""
+        beyond = _rank(self.owner, -self.arrivals) >= self.each
+        chance = torch.rand(len(self), generator=self.generator)
+        refused = torch.rand(len(self), generator=self.generator) < 0.5
+        chance = chance + beyond.float() - 2 * (beyond & refused).float()
+        self._keep(_rank(self.owner, chance) < self.each)
+
+    def _promote(self) -> None:
+        self.long |= self._held() >= self.each
+
+    def _forget_short(self) -> None:
+        """Drop the short-term centroids that images joined least recently."""
+        rank = _rank(self.long.long(), self.joined)
+        self._keep_centroids(self.long | (rank < self.short_most))
+
+    def _merge_long(self) -> None:
+        """Make one of the two most alike long-term centroids while there are too many."""
+        while (excess := int(self.long.sum()) - self.long_most) > 0:
+            place = self.long.nonzero().flatten()
+            unit = F.normalize(self.centroids[place], dim=1)
+            alike = (unit @ unit.T).fill_diagonal_(-torch.inf)
+            a, b = place[torch.stack(torch.unravel_index(alike.argmax(), alike.shape))]
+            self.centroids[a] = (self.centroids[a] + self.centroids[b]) / 2
+            self.joined[a] = torch.maximum(self.joined[a], self.joined[b])
+            self.columns[OWNER][self.owner == b] = a
+            self._keep_centroids(torch.arange(len(self.long)) != b)
+            if excess == 1:
+                chance = torch.rand(len(self), generator=self.generator)
+                self._keep(_rank(self.owner, chance) < self.each)
+
+    def _keep_first_of_short(self) -> None:
+        if len(self) > self.size:
+            first = _rank(self.owner, -self.arrivals) == 0
+            self._keep(self.long[self.owner] | first)
+
+    def _keep(self, images: Tensor) -> None:
+        self.images, self.arrivals = self.images[images], self.arrivals[images]
+        self.columns = {OWNER: self.owner[images]}
+
+    def _keep_centroids(self, kept: Tensor) -> None:
+        self._keep(kept[self.owner])
+        self.columns = {OWNER: (kept.cumsum(0) - 1)[self.owner]}
+        self.centroids, self.long, self.joined = (
+            self.centroids[kept],
+            self.long[kept],
+            self.joined[kept],
+        )
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Everything needed to go on from here, except the generator."""
+        return {
+            **super().state_dict(),
+            "centroids": self.centroids,
+            "long": self.long,
+            "joined": self.joined,
+            "distances": self.distances,
+        }
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on from a `state_dict`."""
+        super().load_state_dict(state)
+        for name in ("centroids", "long", "joined", "distances"):
+            setattr(self, name, state[name].clone())
+
+
+def _rank(group: Tensor, value: Tensor) -> Tensor:
+    """Return the place of each among those of its group, the greatest value first.
+
+    Examples
+    --------
+    >>> _rank(torch.tensor([0, 1, 0, 0, 1]), torch.tensor([3, 1, 9, 5, 2])).tolist()
+    [2, 1, 0, 1, 0]
+    """
+    order = torch.argsort(value, descending=True, stable=True)
+    order = order[torch.argsort(group[order], stable=True)]  # group after group
+    size = torch.bincount(group)
+    begin = size.cumsum(0) - size
+    rank = torch.empty_like(group)
+    rank[order] = torch.arange(len(group)) - begin[group[order]]
+    return rank

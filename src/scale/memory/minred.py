@@ -1,0 +1,71 @@
+"""Minimum redundancy (MinRed): of samples that look alike, one goes."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scale.memory._policy import Candidates, Policy, PolicyKnowledge, register_policy
+
+
+@register_policy("minred")
+class MinRed(Policy):
+    """While there are too many, drop the sample whose nearest neighbour by cosine is closest.
+
+    References
+    ----------
+    Purushwalkam, Morgado and Gupta (2022), The Challenges of Continuous Self-Supervised Learning,
+    ECCV.
+    """
+
+    knows = PolicyKnowledge(features=True)
+
+    def __call__(self, candidates: Candidates, size: int, generator: torch.Generator) -> Tensor:
+        assert candidates.features is not None
+        return torch.from_numpy(minred_select(candidates.features, size))
+
+
+def minred_select(features: Tensor, size: int) -> np.ndarray:
+    """Return the sorted indices of `size` rows of `features` that are left when the redundant go.
+
+    One by one, i* = argmin_i min_{j != i} d_cos(i, j) is dropped. Two samples always attain this
+    minimum, each other's neighbours; as in its authors' code the earlier one goes, so the newer
+    view of a scene replaces the older. A row of zeros is at distance 1 from all others.
+
+    Examples
+    --------
+    >>> minred_select(torch.tensor([[1.0, 0], [0, 1], [2, 0.1], [-1, 0], [0, 3]]), 3)
+    array([2, 3, 4])
+    """
+    kept = np.ones(len(features), dtype=bool)
+    if size == 0:
+        return np.flatnonzero(~kept)
+    # The earlier of a pair goes, so each row needs to know only its nearest among the later ones.
+    similarity = _cosine_to_later(features)  # (n, n)
+    nearest = similarity.argmax(axis=1)
+    closeness = similarity.max(axis=1)
+    for _ in range(len(features) - size):  # each removal changes what the next one depends on
+        # Neighbours only ever leave, so a row whose own has left is at most as close as it was:
+        # it matters only when that is as close as the closest of the rows that are up to date.
+        stale = ~kept[nearest]
+        certain = closeness.max(where=~stale, initial=-np.inf)
+        again = np.flatnonzero(stale & (closeness >= certain))
+        nearest[again] = similarity[again].argmax(axis=1)
+        closeness[again] = similarity[again, nearest[again]]
+        gone = closeness.argmax()  # the first of equals
+        kept[gone] = False
+        closeness[gone] = similarity[gone] = similarity[:, gone] = -np.inf
+    return np.flatnonzero(kept)
+
+
+def _cosine_to_later(features: Tensor) -> np.ndarray:
+    """Return the cosines of each row with the later ones, (n, n) float32, and -inf elsewhere."""
+    exact = features.detach().cpu().double()
+    norm = exact.norm(dim=1, keepdim=True)
+    unit = exact / norm.where(norm > 0, 1.0)
+    # Computed in double and rounded to single precision equal distances come out equal; otherwise
+    # rounding would choose between two pairs of copies.
+    cosines: np.ndarray = (unit @ unit.T).float().numpy()
+    cosines[np.tri(len(cosines), dtype=bool)] = -np.inf
+    return cosines

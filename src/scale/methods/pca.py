@@ -1,0 +1,109 @@
+"""Principal components of the pixels, kept up to date along the stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from scale._errors import InputError
+from scale.augment import resize
+from scale.methods._base import Learner
+from scale.methods._contrastive import _generators
+from scale.methods._images import resized
+from scale.methods._registry import register_method
+from scale.methods._state import Part, State, flatten, unflatten
+from scale.models import ImageShape
+
+UNSEEN = 1e-6  # singular value of a direction that no image has confirmed yet
+
+
+@register_method("pca")
+@dataclass(kw_only=True)
+class PCA(Learner):
+    """Gives the coordinates of the pixels along their first principal components.
+
+    Each batch is merged with the components so far by a singular value decomposition of both, as
+    scikit-learn's ``IncrementalPCA`` does, but from batches of any size. The components begin as
+    random orthonormal directions with almost no weight: they serve until the stream has brought
+    better ones.
+
+    Attributes
+    ----------
+    components_
+        Orthonormal rows, (k, c * h * w), on the CPU in float64, like the next two.
+    singular_values_
+        How much of the stream lies along them, (k,), largest first.
+    mean_
+        Mean image, (c * h * w,).
+
+    References
+    ----------
+    Ross, Lim, Lin and Yang (2008), Incremental Learning for Robust Visual Tracking, IJCV.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> images = np.random.default_rng(0).integers(0, 256, (5, 3, 8, 8), dtype=np.uint8)
+    >>> PCA(components=4).partial_fit(images).transform(images).shape
+    (5, 4)
+    """
+
+    components: int = 64
+    """Most components kept; there are never more than pixels."""
+    image_side: int | None = None
+    """Side that images are brought to; as they come when not given."""
+
+    def _start(self, image_shape: ImageShape) -> None:
+        if self.components < 1:
+            raise InputError(f"components must be 1 or more, got {self.components}")
+        channels, height, width = resized(image_shape, self.image_side)
+        d = channels * height * width
+        k = min(self.components, d)
+        draws = torch.randn(d, k, generator=_generators(self.seed, 1)[0], dtype=torch.float64)
+        self.components_ = torch.linalg.qr(draws).Q.T.contiguous()  # (k, d)
+        self.singular_values_ = torch.full((k,), UNSEEN, dtype=torch.float64)
+        self.mean_ = torch.zeros(d, dtype=torch.float64)
+        self.seen_ = torch.zeros((), dtype=torch.float64)
+
+    def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        pixels = resize(batch, self.image_side).flatten(1).double()  # (n, d)
+        n, seen = len(pixels), self.seen_
+        mean = pixels.mean(0)
+        shift = (mean - self.mean_) * (seen * n / (seen + n)).sqrt()
+        past = self.singular_values_[:, None] * self.components_  # (k, d)
+        rows = torch.cat([past, pixels - mean, shift[None]])  # (k + n + 1, d)
+        _, values, directions = torch.linalg.svd(rows, full_matrices=False)
+        k = len(self.components_)
+        self.components_.copy_(_with_fixed_signs(directions[:k]))
+        self.singular_values_.copy_(values[:k].clamp(min=UNSEEN))
+        self.mean_ += (mean - self.mean_) * (n / (seen + n))
+        self.seen_ += n
+
+    def _embed(self, batch: Tensor) -> Tensor:
+        pixels = resize(batch.to(self.device), self.image_side).flatten(1)
+        components = self.components_.to(self.device, torch.float32)
+        centred: Tensor = pixels - self.mean_.to(self.device, torch.float32)
+        features: Tensor = centred @ components.T
+        return features  # (n, k)
+
+    def _parts(self) -> dict[str, Part]:
+        return {
+            "components": self.components_,
+            "singular_values": self.singular_values_,
+            "mean": self.mean_,
+            "seen": self.seen_,
+        }
+
+    def state_dict(self) -> State:
+        return flatten(self._parts())
+
+    def load_state_dict(self, state: State) -> None:
+        unflatten(self._parts(), state)
+
+
+def _with_fixed_signs(directions: Tensor) -> Tensor:
+    """Make the largest entry of each row positive: a decomposition leaves its sign open."""
+    largest = directions.abs().argmax(1, keepdim=True)
+    return directions * directions.gather(1, largest).sign()

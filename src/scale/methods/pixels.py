@@ -1,0 +1,49 @@
+"""The floor of all floors: the pixels as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from scale.augment import resize
+from scale.methods._base import Learner
+from scale.methods._images import resized
+from scale.methods._registry import register_method
+from scale.methods._state import State
+from scale.models import ImageShape
+
+
+@register_method("pixels")
+@dataclass(kw_only=True)
+class Pixels(Learner):
+    """Gives the pixels, scaled to [0, 1], and learns nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Pixels(image_side=4).transform(np.zeros((2, 3, 8, 8), np.uint8)).shape
+    (2, 48)
+    """
+
+    learns: ClassVar[bool] = False
+    seeded: ClassVar[bool] = False
+
+    image_side: int | None = None
+    """Side that images are brought to; as they come when not given."""
+
+    def _start(self, image_shape: ImageShape) -> None:
+        resized(image_shape, self.image_side)  # which refuses a side that no image has
+
+    def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        pass
+
+    def _embed(self, batch: Tensor) -> Tensor:
+        return resize(batch.to(self.device), self.image_side).flatten(1)  # (n, c * h * w)
+
+    def state_dict(self) -> State:
+        return {}
+
+    def load_state_dict(self, state: State) -> None:
+        pass

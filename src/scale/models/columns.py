@@ -1,0 +1,149 @@
+"""Progressive networks: columns of one architecture, the newest of which learns."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from scale.models.cnn import CNN
+from scale.models.resnet import ResNet18
+
+
+class Columns(nn.Module):
+    """An encoder that grows: the features are those of its newest column; the older are frozen.
+
+    Older columns are in evaluation mode always, so that neither their weights nor their BatchNorm
+    statistics ever move.
+
+    Parameters
+    ----------
+    encoder
+        The first column.
+
+    Examples
+    --------
+    >>> encoder = Columns(CNN())
+    >>> encoder.grow(CNN(), torch.zeros(1, 1, 28, 28))
+    >>> len(encoder.columns), encoder(torch.zeros(5, 1, 28, 28)).shape
+    (2, torch.Size([5, 128]))
+    """
+
+    def __init__(self, encoder: nn.Module) -> None:
+        super().__init__()
+        self.columns = nn.ModuleList([Column(encoder, [])])
+
+    def forward(self, images: Tensor) -> Tensor:
+        *older, newest = self.columns
+        outputs: list[list[Tensor]] = []  # of each older column, after each of its stages
+        with torch.no_grad():
+            for column in older:
+                outputs.append(column(images, outputs))
+        features: Tensor = newest(images, outputs)[-1]
+        return features  # (n, d)
+
+    def grow(self, encoder: nn.Module, example: Tensor) -> None:
+        """Freeze the columns and add one that learns.
+
+        Parameters
+        ----------
+        encoder
+            The new column, of the architecture of the others. Its adapters are drawn from torch's
+            default generator.
+        example
+            Images of the shape that will come, (n, c, h, w), to find the sizes of the adapters.
+        """
+        self.requires_grad_(False)
+        self.zero_grad()
+        self.eval()
+        outputs: list[list[Tensor]] = []
+        for column in self.columns:
+            outputs.append(column(example, outputs))
+        adapters = [_adapter(len(outputs), output) for output in outputs[0]]
+        self.columns.append(Column(encoder, adapters))
+        self.train()
+
+    def train(self, mode: bool = True) -> Self:
+        super().train(mode)
+        for column in list(self.columns)[:-1]:
+            column.eval()
+        return self
+
+
+class Column(nn.Module):
+    """One encoder whose stages also see what the older columns gave after the stage before.
+
+    Rusu et al. add U relu(V alpha a) to what a layer computes of its own column's input x, W x,
+    with a the outputs of the older columns. Here relu(V alpha a) is added to the input, so that the
+    layer computes W (x + relu(V alpha a)): U is W, which fits any layer, blocks with shortcuts and
+    those of the projector included. V is a 1x1 convolution, or linear for features.
+    """
+
+    def __init__(self, encoder: nn.Module, adapters: list[nn.Module]) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.adapters = nn.ModuleList(adapters)
+        self._stages = tuple(stages(encoder))  # a tuple: parameters belong to the encoder
+
+    def forward(self, images: Tensor, older: list[list[Tensor]]) -> list[Tensor]:
+        """Return the outputs after each stage, given those of the older columns."""
+        x, outputs = images, []
+        for i, stage in enumerate(self._stages):
+            x = stage(x)
+            if older:
+                x = x + self.adapters[i](torch.cat([column[i] for column in older], dim=1))
+            outputs.append(x)
+        return outputs
+
+
+class Scale(nn.Module):
+    """The paper's alpha: a learned number that starts small.
+
+    It gives the newest column time to learn something of its own beside the older columns' outputs,
+    which hold those of their elders too.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alpha = nn.Parameter(torch.tensor(0.1))
+
+    def forward(self, outputs: Tensor) -> Tensor:
+        return self.alpha * outputs
+
+
+class MeanOverMap(nn.Module):
+    """(n, c, h, w) maps to (n, c) features."""
+
+    def forward(self, maps: Tensor) -> Tensor:
+        return maps.mean(dim=(2, 3))
+
+
+def stages(encoder: nn.Module) -> list[nn.Module]:
+    """Return modules which, one after the other, are the encoder.
+
+    The four resolutions of a ResNet, the layers of a CNN; any other module is one single stage.
+
+    Examples
+    --------
+    >>> [len(stages(module)) for module in (ResNet18(), CNN(), nn.Flatten())]
+    [4, 4, 1]
+    """
+    if type(encoder) is ResNet18:  # a subclass may compute something else
+        first, *middle, last = (encoder.blocks[i : i + 2] for i in (0, 2, 4, 6))
+        return [nn.Sequential(encoder.stem, first), *middle, nn.Sequential(last, MeanOverMap())]
+    if type(encoder) is CNN:
+        *layers, last = encoder.layers
+        return [*layers, nn.Sequential(last, MeanOverMap())]
+    return [encoder]
+
+
+def _adapter(columns: int, output: Tensor) -> nn.Module:
+    """Return what takes the stacked outputs of so many columns to the size of one."""
+    size = output.shape[1]
+    linear = nn.Linear if output.ndim == 2 else _conv1x1
+    return nn.Sequential(Scale(), linear(columns * size, size), nn.ReLU())
+
+
+def _conv1x1(in_channels: int, out_channels: int) -> nn.Module:
+    return nn.Conv2d(in_channels, out_channels, 1)

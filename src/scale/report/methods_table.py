@@ -1,0 +1,124 @@
+"""The methods as tables, for a terminal and for a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scale.report.methods import Facts
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+WIDE = 150  # columns of a terminal from which the descriptions fit beside the facts
+LEGEND = (
+    "told: what a method knows beyond the images, of class labels, boundaries between classes or "
+    "tasks, the number of classes, and whether it sees the stream in many passes instead of one. "
+    "views, updates: random views drawn of each stream image, and backward passes that it takes "
+    "part in. replayed: views of images from memory for each stream batch. All with the default "
+    "parameters."
+)
+COSTS = ("memory", "views", "replayed", "updates")
+
+
+def methods_markdown(facts: dict[str, list[Facts]]) -> str:
+    """Return the methods, and below them the memory policies, as Markdown tables."""
+    methods = [[*_method_cells(method), method["description"]] for method in facts["methods"]]
+    policies = [_policy_cells(policy) for policy in facts["memory_policies"]]
+    parts = [
+        _markdown(["method", "told", *COSTS, "what it does"], methods),
+        LEGEND,
+        _markdown(["memory policy", "told", "what it does"], policies),
+    ]
+    return "\n\n".join(parts)
+
+
+def methods_on_terminal(facts: dict[str, list[Facts]], width: int) -> list[RenderableType]:
+    """Return tables for a terminal: one of the methods if it is wide, two if not; the policies."""
+    from rich.text import Text
+
+    methods = facts["methods"]
+    policies = [_policy_cells(policy) for policy in facts["memory_policies"]]
+    cells = [_method_cells(method) for method in methods]
+    descriptions = [[method["description"]] for method in methods]
+    if width >= WIDE:
+        both = [[*a, *b] for a, b in zip(cells, descriptions, strict=True)]
+        shown = [_table("methods", ["method", "told", *COSTS, "what it does"], both)]
+    else:
+        named = [[a[0], *b] for a, b in zip(cells, descriptions, strict=True)]
+        shown = [
+            _table("methods", ["method", "what it does"], named),
+            _table("what they know and cost", ["method", "told", *COSTS], cells),
+        ]
+    below = _table(
+        "memory policies (--memory-policy)", ["policy", "told", "what it does"], policies
+    )
+    last = Text("scale methods NAME shows one method and its parameters")
+    return [*shown, Text(LEGEND, style="dim"), Text(), below, last]
+
+
+def method_on_terminal(method: Facts) -> list[RenderableType]:
+    """Return all that is known of one method."""
+    from rich.text import Text
+
+    facts = [
+        ["told", _told(method)],
+        ["memory", method["memory"]],
+        ["views of each image", str(method["views"])],
+        ["updates with each image", str(method["backwards"])],
+        ["replayed views per batch", str(method["replayed_views"])],
+    ]
+    if method["reference"]:
+        facts.append(["reference", method["reference"]])
+    for name, preset in method["presets"].items():
+        changes = ", ".join(f"{key} {value}" for key, value in preset.items())
+        facts.append([f"--preset {name}", changes])
+    parameters = [
+        ["--" + parameter["name"].replace("_", "-"), str(parameter["default"]), parameter["help"]]
+        for parameter in method["parameters"]
+    ]
+    title = Text(f"{method['name']}: {method['description']}", style="bold")
+    about = [Text(), Text(method["about"])] if method["about"] else []
+    options = _table("parameters", ["option of scale run", "default", "what it is"], parameters)
+    return [title, *about, _table(None, None, facts), options]
+
+
+def _method_cells(method: Facts) -> list[str]:
+    costs = [str(method[name] or "") for name in ("views", "replayed_views", "backwards")]
+    return [method["name"], _told(method), method["memory"], *costs]
+
+
+def _policy_cells(policy: Facts) -> list[str]:
+    return [policy["name"], _told(policy), policy["description"]]
+
+
+def _told(facts: Facts) -> str:
+    """Return what a method or a policy knows beyond the images, in words."""
+    words = {"num_classes": "number of classes", "many_passes": "many passes"}
+    told = [words.get(name, name) for name, known in facts["knows"].items() if known]
+    return ", ".join(told) or "nothing"
+
+
+def _table(title: str | None, header: list[str] | None, rows: list[list[str]]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=title,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        show_header=header is not None,
+    )
+    for i, name in enumerate(header or [""] * len(rows[0])):
+        numbers = name in COSTS[1:]
+        table.add_column(name, no_wrap=i == 0, justify="right" if numbers else "left")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _markdown(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,0 +1,98 @@
+"""Benches as real processes that are killed, interrupted, and started twice."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.conftest import Bench
+
+Read = Callable[[Path], dict[str, Any]]
+
+
+def wait_for(process: subprocess.Popen[str], out: Path, method: str, evaluations: int) -> Path:
+    """Wait until a method's run has been evaluated so often; return the run's folder."""
+    while process.poll() is None:
+        for log in out.glob(f"runs/{method}-*/log.txt"):
+            if log.read_text().count("evaluation at") >= evaluations:
+                return log.parent
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.05)
+    pytest.fail(f"the bench ended before: {process.communicate()[1]}")
+
+
+def starts(folder: Path) -> int:
+    """Return how many times a run was begun or gone on with."""
+    return (folder / "log.txt").read_text().count("images in 12 batches")
+
+
+@pytest.mark.parametrize("engine", ["pool", pytest.param("in-process", marks=pytest.mark.slow)])
+def test_a_killed_bench_goes_on_with_the_run_it_was_at(
+    bench: Bench, unbroken: Path, tmp_path: Path, records: Read, engine: str
+) -> None:
+    options = ["--engine", engine, *(["--workers", "1"] if engine == "pool" else [])]
+    process = bench.start(tmp_path, *options)
+    stopped = wait_for(process, tmp_path, "simclr", 3)
+    process.kill()
+    process.communicate()
+    (done,) = tmp_path.glob("runs/er-*")
+    before = (done / "summary.json").stat()
+    status, output, error = bench.finish(tmp_path, *options)
+    assert status == 0, error
+    assert "1 of them done already" in output
+    assert (done / "summary.json").stat() == before, "a finished run is not run again"
+    assert starts(done) == 1
+    assert starts(stopped) == 2
+    assert "going on from image" in (stopped / "log.txt").read_text()
+    assert records(tmp_path) == records(unbroken)
+
+
+def test_an_interrupted_bench_saves_its_runs_and_names_the_command_that_goes_on(
+    bench: Bench, unbroken: Path, tmp_path: Path, records: Read
+) -> None:
+    options = ["--workers", "2", "--checkpoint-seconds", "1000"]
+    process = bench.start(tmp_path, *options)
+    wait_for(process, tmp_path, "simclr", 2)
+    wait_for(process, tmp_path, "er", 2)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate()
+    assert process.returncode == 130, error
+    assert f"go on with: scale bench {bench.experiment} --out {tmp_path}" in error
+    assert "Traceback" not in error
+    assert len(list(tmp_path.glob("runs/*/checkpoints/*.safetensors"))) == 2
+    assert bench.finish(tmp_path, *options)[0] == 0
+    assert records(tmp_path) == records(unbroken)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_fails_alone(bench: Bench, tmp_path: Path) -> None:
+    process = bench.start(tmp_path, "--workers", "2")
+    wait_for(process, tmp_path, "er", 1)
+    workers = subprocess.run(
+        ["pgrep", "--parent", str(process.pid)], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert len(workers) == 2
+    subprocess.run(["kill", "-KILL", workers[0]], check=True)
+    output, _ = process.communicate()
+    assert process.returncode == 1
+    assert "killed by SIGKILL" in output
+    assert "1 runs done (0 before) and 1 failed" in output
+
+
+def test_two_benches_at_once_share_the_work_and_run_nothing_twice(
+    bench: Bench, unbroken: Path, tmp_path: Path, records: Read
+) -> None:
+    first = bench.start(tmp_path, "--engine", "in-process")
+    second = bench.start(tmp_path, "--engine", "in-process")
+    for process in (first, second):
+        output, error = process.communicate()
+        assert process.returncode == 0, error
+        assert "2 runs done" in output
+    assert records(tmp_path) == records(unbroken)
+    assert [starts(folder) for folder in (tmp_path / "runs").iterdir()] == [1, 1]
