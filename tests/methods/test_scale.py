@@ -56,7 +56,13 @@ def test_every_option_goes_on_from_a_file_as_if_never_stopped(options, tmp_path)
 
 
 # Without augmentation and with all of memory replayed, a loss can be computed from outside.
-PLAIN = {"augmentation": "none", "memory_batch": 40, "memory_policy": "fifo", "steps_per_batch": 1}
+PLAIN = {
+    "memory_size": 40,
+    "augmentation": "none",
+    "memory_batch": 40,
+    "memory_policy": "fifo",
+    "steps_per_batch": 1,
+}
 
 
 def projections(learner, batch, train):
