@@ -27,9 +27,10 @@ from scale.data.registry import LoadOptions
 from scale.data.workers import Item, Outcome, Workers, read_chunk
 
 # Below this many pixels threads pass the interpreter's lock around more than it is released, and
-# processes decode; below so many images those are not worth starting.
+# processes decode; below so many images those are not worth starting: two take 5.5 s for 50,000
+# CIFAR images where one takes 7.6 s, but 1.7 s for 5,000 where one takes 0.8 s.
 _WORTH_THREADS = 128 * 128
-_WORTH_PROCESSES = 4096
+_WORTH_PROCESSES = 20_000
 _PIXELS_PER_CHUNK = 1 << 22
 
 
