@@ -54,10 +54,11 @@ class ReplayLearner(ContrastiveLearner):
         if self.memory_batch < 0:
             raise InputError(f"memory_batch must be 0 or more, got {self.memory_batch}")
         super()._start(image_shape)
-        self.memory_ = Memory(
-            self.memory_size, self.memory_policy, self._memory_rng, self.memory_clusters
-        )
+        self.memory_ = self._make_memory()
         self.replayed_ = torch.empty(0, dtype=torch.int64)
+
+    def _make_memory(self) -> Memory:
+        return Memory(self.memory_size, self.memory_policy, self._memory_rng, self.memory_clusters)
 
     def _memory_views(self, stream_views: Tensor) -> Tensor:
         self.replayed_ = self.memory_.draw(self.memory_batch)

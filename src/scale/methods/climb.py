@@ -55,7 +55,9 @@ class CLIMB(AlignedLearner):
     def _start(self, image_shape: ImageShape) -> None:
         self._check()
         super()._start(image_shape)
-        self.memory_: CentroidMemory = CentroidMemory(
+
+    def _make_memory(self) -> CentroidMemory:
+        return CentroidMemory(
             self.memory_size,
             self._memory_rng,
             each=self.centroid_images,
@@ -92,6 +94,7 @@ class CLIMB(AlignedLearner):
 
     def _update(self, loss: Tensor) -> None:
         super()._update(loss)
+        assert isinstance(self.memory_, CentroidMemory)
         self.memory_.follow(self.replayed_, self._replayed_z)
 
     def _candidate_features(self, batch: Tensor) -> Tensor:
