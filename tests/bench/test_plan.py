@@ -79,7 +79,7 @@ def test_any_setting_can_be_given_on_the_command_line() -> None:
 
 
 def test_the_config_is_what_scale_run_would_have() -> None:
-    from scale.cli import parse_run
+    from scale.commands.run import parse_run
 
     options = ["--dataset", "digits", "--method", "er", "--memory-size", "50", "--out", "x"]
     _, config = parse_run(options)

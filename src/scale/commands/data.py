@@ -1,0 +1,36 @@
+"""The commands ``scale data`` and ``scale data get``."""
+
+from __future__ import annotations
+
+from tyro.conf import Positional
+
+from scale.commands._terminal import console, progress, say
+
+
+def data() -> None:
+    """List the datasets, whether they are here, and from where; data get NAME downloads one."""
+    from rich.table import Table
+
+    from scale.data import list_datasets
+
+    shown = Table()
+    for column in ("dataset", "images", "size", "where"):
+        shown.add_column(column, overflow="fold")
+    for status in list_datasets():
+        images = ", ".join(f"{split} {count:,}" for split, count in status.splits.items())
+        size = f"{status.size / 1e6:.0f} MB" if status.size else ""
+        shown.add_row(status.name, images, size, status.where)
+    console().print(shown)
+
+
+def data_get(name: Positional[str]) -> None:
+    """Download a dataset from the Hugging Face hub, verified and resumable.
+
+    Args:
+        name: Name of a dataset, or a hub id (owner/name).
+    """
+    from scale.data import get_dataset
+
+    with progress("downloading") as tell:
+        folder = get_dataset(name, progress=tell)
+    say(f"{name} is in {folder}")

@@ -1,0 +1,29 @@
+"""The command ``scale evaluate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tyro.conf import Positional
+
+from scale.commands._terminal import console
+
+
+def evaluate(
+    run: Positional[Path], *, bank_size: int | None = None, to: Path | None = None
+) -> None:
+    """Evaluate a run's learner again, and the floors beside it, with more or fewer labels.
+
+    Args:
+        run: Folder of a run, finished or not.
+        bank_size: Labelled images for the kNN and the probe; the dataset's usual when not given.
+        to: Also append the measures to this file, one JSON line.
+    """
+    from scale.report import append_evaluation
+    from scale.runs import measure_again, measures_table
+
+    measures = measure_again(run, bank_size)
+    if to is not None:
+        append_evaluation(run, bank_size, measures, to)
+    labels = "the usual bank" if bank_size is None else f"a bank of {bank_size} labelled images"
+    console().print(measures_table(measures, f"{run} with {labels}"))
