@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from scale.cli import main
+from scale.cli import COMMANDS, main
 from scale.runs import measure_again
 
 QUICK = [
@@ -39,7 +39,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    for command in ("run", "evaluate", "embed", "table", "methods", "streams", "data"):
+    for command in ("run", "bench", *COMMANDS):
         assert f"\n  {command} " in text
 
 

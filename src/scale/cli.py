@@ -10,7 +10,7 @@ import tyro
 
 from scale._errors import InputError, ScaleError
 
-COMMANDS = ("evaluate", "embed", "table", "methods", "streams", "data")
+COMMANDS = ("evaluate", "embed", "table", "plot", "results", "methods", "streams", "data")
 """Those that are one function in a file of the same name; `run` and `bench` parse in two steps."""
 USAGE = """\
 usage: scale COMMAND [options]        (scale COMMAND --help tells a command's options)
@@ -23,6 +23,8 @@ commands:
   evaluate  evaluate a run's learner again, with more or fewer labels
   embed     embed new images with a run's encoder
   table     show finished runs: mean and deviation over seeds, floors beside them
+  plot      draw finished runs as a figure of the paper: bars, curves, lines, heat map, maps
+  results   write RESULTS.md: all records as tables and figures, and what agrees with the paper
   methods   list the methods: what each knows and costs; methods NAME tells its parameters
   streams   draw the streams of a dataset as one picture, class over time
   data      list the datasets and where they are; data get NAME downloads one

@@ -128,5 +128,5 @@ def test_the_command_shows_where_the_bench_is_in_plain_lines(tiny: Path, tmp_pat
 def test_the_records_make_a_table(unbroken: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", str(unbroken / "records.jsonl"), "--markdown"]) == 0
     shown = capsys.readouterr().out
-    assert "| er, " in shown
-    assert "| simclr, " in shown
+    assert "| er |" in shown
+    assert "| simclr |" in shown

@@ -10,17 +10,7 @@ from rich.console import Console
 from scale._errors import InputError
 from scale.report import COLUMNS, IN_SHORT, make_table
 
-
-def record(method: str = "er", seed: int = 0, knn: float = 50.0, **changes: Any) -> dict[str, Any]:
-    """A record as a run leaves it, with what a table needs."""
-    timing = {"wall_seconds": 120.0, "cpu_seconds": 60.0, "peak_memory_mb": 512.4}
-    floors = {"random": {"knn": 20.0}, "pixels": {"knn": 30.0}, "pca": {"knn": 40.0}}
-    timing = changes.pop("timing", timing)
-    usual = {"dataset": "mnist", "stream": "seq", "validation": False, "params": {}}
-    return {
-        "run": {**usual, "method": method, "seed": seed, **changes},
-        "summary": {"knn": knn, "acc": 10.0, "floors": floors, "timing": timing},
-    }
+from .records import record
 
 
 def features(records: list[dict[str, Any]]) -> list[str]:
@@ -92,11 +82,6 @@ def test_presets_are_shown_on_a_terminal_though_they_look_like_markup() -> None:
     assert "peak MB" in captured.get()
 
 
-def test_the_papers_figure_stands_beside_ours_where_there_is_one() -> None:
-    assert "paper" in make_table([record("scale", dataset="cifar10")]).columns
-    assert "paper" not in make_table([record("scale")]).columns
-
-
 def test_an_unknown_column_is_refused_by_name() -> None:
     with pytest.raises(InputError, match=r"no column 'speed' .*knn"):
         make_table([record()], ["knn", "speed"])
@@ -123,9 +108,80 @@ def test_other_streams_and_evaluation_sets_have_rows_of_their_own() -> None:
     assert {row.stream for row in rows} == {"seq", "seq, samples_per_class 100", "seq, validation"}
 
 
-def test_the_papers_value_stands_beside_its_own_memory_policy_only() -> None:
-    usual = record("scale", dataset="cifar10", stream="seq-im")
-    other = record("scale", dataset="cifar10", stream="seq-im", params={"memory_policy": "fifo"})
-    rows = {row.features: row.cell("paper") for row in make_table([usual, other]).rows}
-    assert rows["scale"] == "32.21"
-    assert rows["scale, memory_policy fifo"] == ""
+def test_measures_that_one_seed_lacks_are_averaged_over_the_others() -> None:
+    records = [record(seed=seed, knn=50.0) for seed in range(3)]
+    del records[0]["summary"]["acc"]
+    records[1]["summary"]["acc"] = None  # not a number
+    (row,) = (row for row in make_table(records).rows if not row.is_floor)
+    assert (row.seeds, row.cell("acc")) == (3, "10.00")
+
+
+def test_evaluations_and_lines_that_are_no_records_are_passed_over() -> None:
+    evaluation = {"run": record()["run"], "bank_size": 30, "measures": {}}
+    assert len(make_table([record(), evaluation, 7]).rows) == 4  # type: ignore[list-item]
+    with pytest.raises(InputError, match=r"no records of runs .* 1 line"):
+        make_table([evaluation])
+
+
+def test_a_record_with_an_option_of_the_future_is_refused_in_one_sentence() -> None:
+    with pytest.raises(InputError, match="telepathy"):
+        make_table([record(telepathy=True)])
+
+
+def test_rows_that_differ_only_in_what_is_not_told_are_told_apart() -> None:
+    records = [
+        record(evaluations=5),
+        record(evaluations=10, knn=49.0),
+        record("simclr", evaluations=5, knn=48.0),
+    ]
+    shown = [name for name in features(records) if not name.startswith("floor")]
+    assert shown == ["er, evaluations 5", "er, evaluations 10", "simclr"]
+
+
+def test_usual_values_that_were_given_are_the_same_as_not_giving_them() -> None:
+    given = record(seed=1, stream_batch=256, samples_per_class=4096, bank_size=1000)
+    numbers = [record(params={"lam": 0}), record(seed=1, params={"lam": 0.0})]
+    for records in (
+        [record(), given],
+        [{**r, "run": {**r["run"], "method": "scale"}} for r in numbers],
+    ):
+        (row,) = (row for row in make_table(records).rows if not row.is_floor)
+        assert (row.stream, row.seeds) == ("seq", 2)
+
+
+@pytest.mark.parametrize("against", [None, "er", "er, tau 0.2"])
+def test_tables_fit_80_columns_and_break_no_number(against: str | None) -> None:
+    records = [
+        record(method, seed, 30.0 + 20 * seed, params={"tau": tau}, dataset="cifar10")
+        for method, tau in (("er", 0.1), ("er", 0.2), ("scale", 0.1), ("osiris-r", 0.1))
+        for seed in range(3)
+    ]
+    table = make_table(records, IN_SHORT, against=against)
+    console = Console(width=80)
+    with console.capture() as captured:
+        console.print(*table.terminal(80), sep="\n")
+    lines = captured.get().splitlines()
+    assert max(map(len, lines)) <= 80
+    (line,) = (line for line in lines if line.startswith("scale "))
+    (i,) = (i for i, row in enumerate(table.rows) if row.features == "scale")
+    assert table.cell(i, "knn") in line
+    assert "32.18" in line
+    if against is not None:
+        assert table.cell(i, "versus") in line
+
+
+@pytest.mark.parametrize("width", [20, 40, 240])
+def test_no_width_loses_a_digit_of_knn(width: int) -> None:
+    table = make_table([record(knn=12.34)], IN_SHORT)
+    console = Console(width=width)
+    with console.capture() as captured:
+        console.print(*table.terminal(width), sep="\n")
+    assert "12.34" in captured.get()
+
+
+def test_columns_that_were_asked_for_are_whole_on_a_narrow_terminal() -> None:
+    table = make_table([record(knn=12.34)], list(COLUMNS))
+    console = Console(width=60)
+    with console.capture() as captured:
+        console.print(*table.terminal(), sep="\n")
+    assert "…" not in captured.get()

@@ -241,6 +241,7 @@ def _report(result: Result, folder: BenchFolder, arguments: list[str], console: 
     tell(
         f"{result.before + result.done} runs done ({result.before} before) and "
         f"{len(result.failed)} failed in {duration(result.seconds)}; "
-        f"show them with: scale table {folder.records_path}"
+        f"show them with: scale table {folder.records_path}, "
+        f"draw them with: scale plot {folder.path} --out figure.png"
     )
     return 1 if result.failed else 0

@@ -10,19 +10,39 @@ from pathlib import Path
 from typing import Any
 
 from scale._errors import DamagedFileError, InputError, ScaleError
+from scale.runs import read_metrics
 
 Record = dict[str, Any]
+ON_THE_WAY = ("knn", "acc")
+"""What a record keeps of the evaluations along the stream."""
 
 
 def read_run(folder: Path) -> Record:
-    """Return the record of a finished run: its config, versions, data and summary."""
+    """Return the record of a finished run: config, versions, data, summary, and its curve."""
     if not (folder / "summary.json").is_file():
         raise InputError(
             f"{folder} holds no finished run; go on with it: scale run --out ... --resume"
         )
     record: Record = json.loads((folder / "config.json").read_text())
     record["summary"] = json.loads((folder / "summary.json").read_text())
+    if curve := read_curve(folder):
+        record["curve"] = curve
     return record
+
+
+def read_curve(folder: Path) -> dict[str, list[float]]:
+    """Return a run's measures along the stream, in lists as long as that of its positions.
+
+    Without labels there is nothing to measure, and the curve is empty.
+    """
+    path = folder / "metrics.jsonl"
+    evaluations = read_metrics(path, "evaluation") if path.is_file() else []
+    measured = [name for name in ON_THE_WAY if all(name in point for point in evaluations)]
+    if not evaluations or not measured:
+        return {}
+    return {
+        name: [round(point[name], 4) for point in evaluations] for name in ("position", *measured)
+    }
 
 
 def append_records(folders: Iterable[Path], path: Path) -> int:

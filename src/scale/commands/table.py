@@ -4,39 +4,69 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from tyro.conf import Positional
 
-from scale.commands._terminal import say, table_console
+from scale._errors import InputError
+from scale.commands._terminal import table_console
+
+if TYPE_CHECKING:
+    from scale.report import ResultsTable
 
 
 def table(
     sources: Positional[list[Path]],
     *,
+    format: Literal["terminal", "markdown", "latex", "csv"] = "terminal",
     columns: list[str] | None = None,
+    against: str | None = None,
+    measure: str | None = None,
     markdown: bool = False,
     to: Path | None = None,
 ) -> None:
     """Show finished runs, mean and standard deviation over seeds, with the floors beside them.
 
     Args:
-        sources: Folders of finished runs, and files of records (.jsonl).
-        columns: What to show, for example knn linear time; a terminal shows five of them when not
-            given, Markdown all.
-        markdown: Print a Markdown table instead of one for the terminal.
-        to: Also append the runs among the sources to this file of records.
+        sources: Folders of finished runs, folders of benches, and files of records (.jsonl).
+        format: For the terminal; Markdown; LaTeX with booktabs, a table for each stream; or CSV, a
+            line of unrounded numbers for each setting.
+        columns: What to show, for example knn linear time. When not given, Markdown and CSV have
+            all, LaTeX five, and a terminal as many of these as it has room for.
+        against: Show the difference to this row, paired over the seeds that both have, with its
+            95 % confidence interval. A method, a variant of a bench, or all of a row's name.
+        measure: What is compared; the first column when not given.
+        markdown: The same as --format markdown.
+        to: Also append the runs in the folders among the sources to this file of records.
     """
     from scale import report
 
+    if not sources:
+        raise InputError("nothing to show: name folders of runs or benches, or files of records")
+    if markdown and format not in ("terminal", "markdown"):
+        raise InputError(f"--markdown and --format {format} exclude each other; leave out one")
     if to is not None:
-        added = report.append_records([path for path in sources if path.is_dir()], to)
-        sys.stderr.write(f"{added} new records in {to}\n")
-    shown_columns = columns or (() if markdown else report.IN_SHORT)
-    results = report.make_table(report.read_records(sources), shown_columns)
-    if markdown:
-        sys.stdout.write(results.markdown() + "\n")
-        return
-    for shown in results.terminal():
-        table_console().print(shown)
-    if not columns:
-        say(f"more with --columns: {' '.join(report.COLUMNS)}")
+        sys.stderr.write(f"{report.keep_records(sources, to)} new records in {to}\n")
+    form = "markdown" if markdown else format
+    in_short = report.IN_SHORT if form in ("terminal", "latex") else ()
+    results = report.make_table(
+        report.read_sources(sources), columns or in_short, against=against, measure=measure
+    )
+    if form == "terminal":
+        _print(results, fit=not columns)
+    else:
+        texts = {"markdown": results.markdown, "latex": results.latex, "csv": results.csv}
+        sys.stdout.write(texts[form]())
+
+
+def _print(results: ResultsTable, *, fit: bool) -> None:
+    """Print one table below the other, and which columns there are besides."""
+    from scale.report import COLUMNS
+
+    console = table_console()
+    for shown in results.terminal(console.width if fit else None):
+        console.print(shown)
+        console.print()
+    if fit:
+        more = f"more with --columns: {' '.join(COLUMNS)}"
+        console.print(more, highlight=False)

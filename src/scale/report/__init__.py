@@ -10,7 +10,9 @@ from scale.report.methods_table import (
     methods_markdown,
     methods_on_terminal,
 )
+from scale.report.results import Section, read_sections, results_page
 from scale.report.run import draw_dataset_streams, draw_run
+from scale.report.sources import keep_records, read_sources
 from scale.report.stream import draw_streams
 from scale.report.table import COLUMNS, IN_SHORT, ResultsTable, make_table
 
@@ -18,6 +20,7 @@ __all__ = [
     "COLUMNS",
     "IN_SHORT",
     "ResultsTable",
+    "Section",
     "all_facts",
     "append_evaluation",
     "append_records",
@@ -27,6 +30,7 @@ __all__ = [
     "draw_memory",
     "draw_run",
     "draw_streams",
+    "keep_records",
     "make_table",
     "method_facts",
     "method_on_terminal",
@@ -34,4 +38,7 @@ __all__ = [
     "methods_on_terminal",
     "policy_facts",
     "read_records",
+    "read_sections",
+    "read_sources",
+    "results_page",
 ]

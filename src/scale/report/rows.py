@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from scale.bench import Record
-from scale.methods import METHODS
-from scale.runs import RunConfig, recipe_params
+from scale.report.naming import (
+    complete,
+    describe_setting,
+    describe_stream,
+    name_settings,
+    of_one_experiment,
+    same_text,
+)
+from scale.report.paper import paper_key, paper_knn
+
+__all__ = ["FLOOR", "MEASURES", "Row", "describe_setting", "describe_stream", "make_rows"]
 
 MEASURES = (
     *("knn", "acc", "kmeans_acc", "nmi", "linear", "knn_full"),  # at the end of the stream
     *("average", "forgetting"),  # over the stream
 )
-PAPER_KNN = {
-    ("cifar10", "seq", "scale"): 32.18,
-    ("cifar10", "seq", "co2l"): 30.63,
-    ("cifar10", "seq", "supcon"): 23.83,
-    ("cifar10", "seq", "simclr"): 18.84,
-    ("tinyimagenet10", "seq", "scale"): 31.33,
-    ("tinyimagenet10", "seq", "co2l"): 30.80,
-    ("tinyimagenet10", "seq", "supcon"): 15.67,
-    ("tinyimagenet10", "seq", "simclr"): 18.13,
-    ("cifar10", "seq-im", "scale"): 32.21,
-    ("cifar100", "seq-im", "scale"): 23.16,
-    ("tinyimagenet10", "seq-im", "scale"): 31.33,
-}
-"""The paper's own figures (its Tables 2 and 3), shown beside ours and never mixed with them."""
-OF_THE_STREAM = (
-    *("label", "image_size", "stream_batch", "samples_per_class", "class_order"),
-    *("bank_size", "validation"),
-)
-"""Options of a run that decide what is learned from and what it is measured on."""
 FLOOR = "floor: "
 """Begins the name of features measured within other runs, so that none is taken for a method."""
+BySeed = dict[int, Record]
 
 
 @dataclass(frozen=True)
@@ -46,23 +37,41 @@ class Row:
     dataset: str
     stream: str
     features: str
+    """Its name, which no other row of the dataset and stream has."""
     seeds: int
-    values: dict[str, list[float]]
+    measured: dict[str, dict[int, float]]
+    """What was measured, by column and seed."""
+    paper: float | None = None
+    """The paper's own kNN, never mixed with ours."""
+    other_names: frozenset[str] = frozenset()
+    """What else it may be called: its method, its variant in an experiment, its floor."""
 
     @property
     def is_floor(self) -> bool:
         """Whether it was measured beside a learner instead of being one."""
         return self.features.startswith(FLOOR)
 
+    @property
+    def values(self) -> dict[str, list[float]]:
+        """Return what was measured, by column."""
+        return {name: list(by_seed.values()) for name, by_seed in self.measured.items()}
+
     def cell(self, column: str) -> str:
         """Return mean +- standard deviation over the seeds, or nothing."""
         values = self.values.get(column, [])
+        if column == "paper":
+            return "" if self.paper is None else f"{self.paper:.2f}"
         if not values:
             return ""
-        digits = 0 if column == "memory" else 2
-        if len(values) == 1 or column == "paper":
+        digits = digits_of(column)
+        if len(values) == 1:
             return f"{values[0]:.{digits}f}"
         return f"{statistics.mean(values):.{digits}f} ± {statistics.stdev(values):.{digits}f}"
+
+
+def digits_of(column: str) -> int:
+    """Return how many decimals are shown."""
+    return 0 if column == "memory" else 2
 
 
 def make_rows(records: list[Record], cpu_time: bool) -> list[Row]:
@@ -75,103 +84,80 @@ def make_rows(records: list[Record], cpu_time: bool) -> list[Row]:
     cpu_time
         Take the CPU's time, which old records lack, instead of the time on the wall.
     """
+    by_variant = of_one_experiment(records)
+    groups = _by_setting(records, by_variant)
+    paper = paper_knn(record["run"]["dataset"] for record in records)
+    names = name_settings([_any_of(group) for group in groups], by_variant)
     rows, floors = [], dict[tuple[str, str], list[Row]]()
-    for group in _by_setting(records):
-        run, summaries = group[0]["run"], [record["summary"] for record in group]
+    runs_of_their_own: dict[tuple[str, str, str], int] = {}
+    for group, name in zip(groups, names, strict=True):
+        run = complete(_any_of(group)["run"])
         place = (run["dataset"], describe_stream(run))
-        values = _measures(summaries) | _costs(summaries, cpu_time)
-        # None for a stream or a memory that is not the paper's.
-        as_usual = _policy(run) == _defaults(run).get("memory_policy")
-        paper = PAPER_KNN.get((*place, run["method"])) if as_usual else None
-        if paper is not None:
-            values["paper"] = [paper]
-        rows.append(Row(*place, describe_setting(run), len(group), values))
+        summaries = {seed: record["summary"] for seed, record in group.items()}
+        measured = _measures(summaries) | _costs(summaries, cpu_time)
+        known = paper.get(paper_key(run))
+        rows.append(Row(*place, name, len(group), measured, known, _other_names(group)))
+        own = (*place, FLOOR + describe_setting(run))
+        runs_of_their_own[own] = max(len(group), runs_of_their_own.get(own, 0))
         if len(group) > (floors[place][0].seeds if floors.get(place) else 0):
             floors[place] = _floors(place, summaries)
-    # A floor gives way to the method of the same name, which is a run of its own.
-    runs = {(row.dataset, row.stream, FLOOR + row.features): row.seeds for row in rows}
     for floor in (row for beside in floors.values() for row in beside):
-        if runs.get((floor.dataset, floor.stream, floor.features), 0) < floor.seeds:
+        # A floor gives way to the method of the same name, which is a run of its own.
+        if runs_of_their_own.get((floor.dataset, floor.stream, floor.features), 0) < floor.seeds:
             rows.append(floor)
     return sorted(rows, key=lambda row: (row.dataset, row.stream, -_mean(row.values.get("knn"))))
 
 
-def describe_stream(run: dict[str, Any]) -> str:
-    """Return the stream with what else was not as usual in data and evaluation.
-
-    Examples
-    --------
-    >>> describe_stream({"stream": "seq", "samples_per_class": 1024, "validation": True})
-    'seq, samples_per_class 1024, validation'
-    """
-    usual = RunConfig().to_json()
-    changed = {key: run[key] for key in OF_THE_STREAM if run.get(key, usual[key]) != usual[key]}
-    return _with(run["stream"], changed)
-
-
-def describe_setting(run: dict[str, Any]) -> str:
-    """Return the method with its preset, or with the parameters that are not its defaults."""
-    method = METHODS[run["method"]]
-    defaults = _defaults(run)
-    changed = {k: v for k, v in run["params"].items() if k != "device" and v != defaults.get(k)}
-    for name, preset in method.presets.items():
-        if preset.items() <= changed.items():
-            changed = {k: v for k, v in changed.items() if k not in preset}
-            return _with(f"{method.name} [{name}]", changed)
-    return _with(method.name, changed)
-
-
-def _policy(run: dict[str, Any]) -> str | None:
-    policy: str | None = run["params"].get("memory_policy", _defaults(run).get("memory_policy"))
-    return policy
-
-
-def _by_setting(records: list[Record]) -> list[list[Record]]:
+def _by_setting(records: list[Record], by_variant: bool) -> list[BySeed]:
     """Return the records in groups that differ in nothing but the seed, the last of each seed."""
-    groups: dict[str, dict[int, Record]] = defaultdict(dict)
+    groups: dict[str, BySeed] = defaultdict(dict)
     for record in records:
-        run = RunConfig(**record["run"]).to_json()  # options that are newer than the record
-        run["params"] = {**_defaults(run), **run["params"]}  # and parameters that are
+        run = complete(record["run"])
         setting = {k: v for k, v in run.items() if k not in ("seed", "threads")}
-        groups[json.dumps(setting, sort_keys=True)][run["seed"]] = record
-    return [list(group.values()) for group in groups.values()]
+        variant = record.get("variant") if by_variant else None
+        groups[same_text([variant, setting])][run["seed"]] = record
+    return list(groups.values())
 
 
-def _defaults(run: dict[str, Any]) -> dict[str, Any]:
-    method = METHODS[run["method"]]
-    params = method(**recipe_params(run["dataset"], method)).get_params()
-    return {name: value for name, value in params.items() if name != "seed"}
+def _any_of(group: BySeed) -> Record:
+    return next(iter(group.values()))
 
 
-def _floors(place: tuple[str, str], summaries: list[dict[str, Any]]) -> list[Row]:
+def _other_names(group: BySeed) -> frozenset[str]:
+    variants = {record["variant"] for record in group.values() if record.get("variant")}
+    return frozenset({_any_of(group)["run"]["method"], *variants})
+
+
+def _floors(place: tuple[str, str], summaries: Mapping[int, dict[str, Any]]) -> list[Row]:
     """Return what features that learn nothing reached beside a learner.
 
     They are called floors to tell them from the methods of the same names, which are runs.
     """
+    floors = {seed: summary.get("floors", {}) for seed, summary in summaries.items()}
     rows = []
-    for name in summaries[0].get("floors", {}):
-        values = _measures([summary["floors"][name] for summary in summaries])
-        rows.append(Row(*place, FLOOR + name, len(summaries), values))
+    for name in dict.fromkeys(name for found in floors.values() for name in found):
+        beside = {seed: found[name] for seed, found in floors.items() if name in found}
+        measured = _measures(beside)
+        rows.append(Row(*place, FLOOR + name, len(beside), measured, None, frozenset({name})))
     return rows
 
 
-def _measures(summaries: list[dict[str, Any]]) -> dict[str, list[float]]:
-    return {name: [s[name] for s in summaries] for name in MEASURES if name in summaries[0]}
+def _measures(summaries: Mapping[int, dict[str, Any]]) -> dict[str, dict[int, float]]:
+    found = {
+        name: {seed: s[name] for seed, s in summaries.items() if s.get(name) is not None}
+        for name in MEASURES
+    }
+    return {name: by_seed for name, by_seed in found.items() if by_seed}
 
 
-def _costs(summaries: list[dict[str, Any]], cpu_time: bool) -> dict[str, list[float]]:
-    timings = [summary["timing"] for summary in summaries]
+def _costs(summaries: Mapping[int, dict[str, Any]], cpu_time: bool) -> dict[str, dict[int, float]]:
+    timings = {seed: summary["timing"] for seed, summary in summaries.items()}
     seconds = "cpu_seconds" if cpu_time else "wall_seconds"
-    costs = {"time": [timing[seconds] / 60 for timing in timings]}
-    if all("peak_memory_mb" in timing for timing in timings):
-        costs["memory"] = [timing["peak_memory_mb"] for timing in timings]
+    costs = {"time": {seed: timing[seconds] / 60 for seed, timing in timings.items()}}
+    if all("peak_memory_mb" in timing for timing in timings.values()):
+        costs["memory"] = {seed: timing["peak_memory_mb"] for seed, timing in timings.items()}
     return costs
 
 
 def _mean(values: list[float] | None) -> float:
     return statistics.mean(values) if values else float("-inf")
-
-
-def _with(name: str, changed: dict[str, Any]) -> str:
-    said = [key if value is True else f"{key} {value}" for key, value in changed.items()]
-    return ", ".join([name, *said])

@@ -1,0 +1,125 @@
+"""What the paper says, held against our records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from scale._errors import InputError
+from scale.report.paired import Difference, find_row, mean_interval, paired_difference
+from scale.report.rows import Row
+
+Verdict = Literal["agrees", "undecided", "does not agree"]
+FIELDS = {"says", "ours", "dataset", "stream", "better", "than", "by", "measure", "why"}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """That one row is better than others, and what to think of it when ours is not.
+
+    Examples
+    --------
+    >>> claim = Claim.parse({"says": "replay helps", "better": "er", "than": ["simclr"]}, "notes")
+    >>> claim.measure
+    'knn'
+    """
+
+    says: str
+    """The claim in words, with where the paper makes it."""
+    better: str
+    than: tuple[str, ...]
+    ours: bool = False
+    """Whether it is ours and not the paper's."""
+    by: float = 0.0
+    """How much better at least, in points."""
+    measure: str = "knn"
+    dataset: str | None = None
+    """Only there; wherever both rows are when not given."""
+    stream: str | None = None
+    why: str = ""
+    """The most likely reason if ours does not agree."""
+
+    @staticmethod
+    def parse(given: Mapping[str, Any], where: str) -> Claim:
+        """Make a claim from a table of a notes file."""
+        unknown = sorted(set(given) - FIELDS)
+        if unknown:
+            raise InputError(f"{where}: a claim has no {unknown[0]!r} (known: {_list(FIELDS)})")
+        for name in ("says", "better", "than"):
+            if not given.get(name):
+                raise InputError(f"{where}: a claim needs {name!r}")
+        return Claim(**{**given, "than": tuple(given["than"])})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the records say to a claim, or to a value of the paper's."""
+
+    claim: str
+    where: str
+    """Dataset and stream."""
+    measured: str
+    verdict: Verdict
+    why: str = ""
+    of_paper: bool = True
+
+
+def check_claim(claim: Claim, rows: Sequence[Row]) -> list[Finding]:
+    """Return a finding for each dataset, stream and other row that the records allow to compare.
+
+    It agrees when the whole 95 % interval of the paired difference is above `by`, does not agree
+    when all of it is not, and is undecided when it is partly, or when there is one seed only.
+    """
+    findings = []
+    for place in dict.fromkeys((row.dataset, row.stream) for row in rows):
+        if claim.dataset not in (None, place[0]) or claim.stream not in (None, place[1]):
+            continue
+        first = find_row(rows, place, claim.better)
+        for name in claim.than:
+            difference = _difference(first, find_row(rows, place, name), claim.measure)
+            if difference is None:
+                continue
+            measured = f"against {name}: {difference.text()}, {difference.pairs} seed(s)"
+            verdict, of_paper = _judge(difference, claim.by), not claim.ours
+            finding = Finding(claim.says, " ".join(place), measured, verdict, claim.why, of_paper)
+            findings.append(finding)
+    return findings
+
+
+def check_levels(rows: Sequence[Row], why: str = "") -> list[Finding]:
+    """Return a finding for each row with a value of the paper's: is it within our interval?"""
+    findings = []
+    for row in rows:
+        values = list(row.measured.get("knn", {}).values())
+        if row.paper is None or not values:
+            continue
+        claim, where = f"kNN {row.paper:.2f}: {row.features}", f"{row.dataset} {row.stream}"
+        level = mean_interval(values)
+        if level is None:
+            findings.append(Finding(claim, where, f"{values[0]:.2f}, one seed", "undecided", why))
+            continue
+        low, high = level
+        verdict: Verdict = "agrees" if low <= row.paper <= high else "does not agree"
+        measured = f"{row.cell('knn')} [{low:.2f}, {high:.2f}]"
+        findings.append(Finding(claim, where, measured, verdict, why))
+    return findings
+
+
+def _difference(first: Row | None, other: Row | None, measure: str) -> Difference | None:
+    if first is None or other is None or first is other:
+        return None
+    return paired_difference(first.measured.get(measure, {}), other.measured.get(measure, {}))
+
+
+def _judge(difference: Difference, by: float) -> Verdict:
+    if difference.interval is None:
+        return "undecided"
+    low, high = difference.interval
+    if low > by:
+        return "agrees"
+    return "does not agree" if high <= by else "undecided"
+
+
+def _list(names: set[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,143 @@
+"""What runs and streams are called in tables: by what is not as usual in them."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from scale._errors import InputError
+from scale.bench import Record
+from scale.evaluate.protocol import PROTOCOLS
+from scale.methods import METHODS
+from scale.runs import RunConfig, recipe_for, recipe_params
+
+Run = dict[str, Any]
+OF_THE_STREAM = (
+    *("label", "image_size", "stream_batch", "samples_per_class", "class_order"),
+    *("bank_size", "validation"),
+)
+"""Options of a run that decide what is learned from and what it is measured on."""
+
+
+def complete(run: Run) -> Run:
+    """Return a record's config with the options and parameters that are newer than the record.
+
+    What was given as the dataset's usual value is as if it had not been given.
+    """
+    try:
+        found = RunConfig(**run).to_json()
+    except TypeError as error:
+        raise InputError(
+            f"a record holds a config that this version of scale cannot read: {error}"
+        ) from error
+    found["params"] = {**_defaults(found), **found["params"]}
+    usual = _usual(found["dataset"])
+    return found | {name: None for name, value in usual.items() if found[name] == value}
+
+
+def describe_stream(run: Run) -> str:
+    """Return the stream with what else was not as usual in data and evaluation.
+
+    Examples
+    --------
+    >>> describe_stream({"stream": "seq", "samples_per_class": 1024, "validation": True})
+    'seq, samples_per_class 1024, validation'
+    >>> describe_stream({"dataset": "cifar10", "stream": "seq", "samples_per_class": 4096})
+    'seq'
+    """
+    plain, usual = RunConfig().to_json(), _usual(run.get("dataset", ""))
+    given = {key: run[key] for key in OF_THE_STREAM if key in run}
+    changed = {k: v for k, v in given.items() if v != plain[k] and v != usual.get(k)}
+    return _with(run["stream"], changed)
+
+
+def describe_setting(run: Run) -> str:
+    """Return the method with its preset, or with the parameters that are not its defaults.
+
+    Examples
+    --------
+    >>> describe_setting({"dataset": "cifar10", "method": "scale", "params": {"lam": 0.0}})
+    'scale, lam 0.0'
+    """
+    method = METHODS[run["method"]]
+    defaults = _defaults(run)
+    changed = {k: v for k, v in run["params"].items() if k != "device" and v != defaults.get(k)}
+    for name, preset in method.presets.items():
+        if preset.items() <= changed.items():
+            changed = {k: v for k, v in changed.items() if k not in preset}
+            return _with(f"{method.name} [{name}]", changed)
+    return _with(method.name, changed)
+
+
+def of_one_experiment(records: Sequence[Record]) -> bool:
+    """Whether a bench made them all for the same experiment, so that its variants name them."""
+    experiments = {record.get("experiment") for record in records}
+    return len(experiments) == 1 and None not in experiments
+
+
+def name_settings(records: Sequence[Record], by_variant: bool) -> list[str]:
+    """Return a name for each record, given one of each setting.
+
+    It is the variant's, or tells what is not as usual; where that is the same for several on one
+    stream, with the options in which these differ.
+
+    Parameters
+    ----------
+    records
+        One of each setting.
+    by_variant
+        Take the variants' names, for records of one experiment.
+    """
+    runs = [complete(record["run"]) for record in records]
+    names = [
+        (by_variant and record.get("variant")) or describe_setting(run)
+        for record, run in zip(records, runs, strict=True)
+    ]
+    alike: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for i, run in enumerate(runs):
+        alike[run["dataset"], describe_stream(run), names[i]].append(i)
+    for same in alike.values():
+        for i, differing in zip(same, _differences([runs[i] for i in same]), strict=True):
+            names[i] = _with(names[i], differing)
+    return names
+
+
+def same_text(settings: object) -> str:
+    """Return the same text for the same settings: 0 and 0.0, a tuple and a list are the same.
+
+    Examples
+    --------
+    >>> same_text({"lam": 0, "fields": (8,)}) == same_text({"fields": [8], "lam": 0.0})
+    True
+    """
+    return json.dumps(json.loads(json.dumps(settings), parse_int=float), sort_keys=True)
+
+
+def _differences(runs: list[Run]) -> list[dict[str, Any]]:
+    """Return of each run the options and parameters that are not the same in all of them."""
+    flat = [{**run, **run["params"]} for run in runs]
+    told = sorted({name for each in flat for name in each} - {"seed", "threads", "params"})
+    differing = [name for name in told if len({same_text(each.get(name)) for each in flat}) > 1]
+    return [{name: each.get(name) for name in differing} for each in flat]
+
+
+def _usual(dataset: str) -> dict[str, Any]:
+    usual: dict[str, Any] = {"stream_batch": recipe_for(dataset).stream_batch}
+    if dataset in PROTOCOLS:
+        protocol = PROTOCOLS[dataset]
+        usual["samples_per_class"] = protocol.samples_per_class
+        usual["bank_size"] = protocol.bank_size
+    return usual
+
+
+def _defaults(run: Run) -> dict[str, Any]:
+    method = METHODS[run["method"]]
+    params = method(**recipe_params(run["dataset"], method)).get_params()
+    return {name: value for name, value in params.items() if name != "seed"}
+
+
+def _with(name: str, changed: dict[str, Any]) -> str:
+    said = [key if value is True else f"{key} {value}" for key, value in changed.items()]
+    return ", ".join([name, *said])

@@ -1,0 +1,140 @@
+"""Accuracy along the stream: mean over seeds with a band (Figure 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scale._errors import InputError, UnknownNameError
+from scale.bench import Record
+from scale.report._figure import GREY
+from scale.report.plots.bars import DASHED
+from scale.report.plots.groups import MEASURES, Group, make_groups
+from scale.report.plots.selection import Selection
+from scale.report.plots.style import (
+    Style,
+    dress,
+    label_lines,
+    legend,
+    note,
+    panels,
+    room_for_labels,
+    seeds_told,
+    styles,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+Curve = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def draw_curves(selection: Selection) -> Figure:
+    """Draw a measure over the images seen: a panel for each dataset and stream.
+
+    Names stand at the ends of the lines, or in a legend when there are too many of them.
+    """
+    measure = selection.measure
+    groups = make_groups(_with_curves(selection.runs("curves"), measure), selection.experiment)
+    places = groupby(groups, lambda group: (group.panel, group.stream))
+    by_panel = [list(found) for _, found in places]
+    figure, axes = panels(len(by_panel), 2, 2.7)
+    marks = styles([group.name for group in groups])
+    labels = []
+    for panel, found in zip(axes, by_panel, strict=True):
+        labels.append(_draw_panel(panel, found, measure, marks))
+        dress(panel, found[0].place, MEASURES[measure])
+    seeds = seeds_told(groups)
+    band = "" if seeds == "one seed" else ", band ± standard deviation"
+    note(figure, f"{seeds}{band}; dashed: features that learn nothing")
+    _name_lines(figure, axes, labels, marks)
+    return figure
+
+
+def average_curve(group: Group, measure: str) -> Curve:
+    """Return positions, mean and standard deviation over the seeds.
+
+    The lengths of streams may differ from seed to seed: the first evaluations are put together,
+    then the second ones, at their average position.
+    """
+    curves = [record["curve"] for record in group.records]
+    longest = max(curves, key=lambda curve: len(curve["position"]))
+    shares = np.array(longest["position"]) / max(longest["position"][-1], 1)
+    positions, values = [], []
+    for curve in curves:
+        at, found = np.array(curve["position"], float), np.array(curve[measure], float)
+        if len(at) != len(shares):  # evaluated more rarely
+            found = np.interp(shares, at / max(at[-1], 1), found)
+            at = shares * at[-1]
+        positions.append(at)
+        values.append(found)
+    spread = np.std(values, axis=0, ddof=1) if len(values) > 1 else np.zeros(len(shares))
+    return np.mean(positions, axis=0), np.mean(values, axis=0), spread
+
+
+def _with_curves(records: list[Record], measure: str) -> list[Record]:
+    known = [name for name in MEASURES if any(name in r.get("curve", {}) for r in records)]
+    if not known:
+        raise InputError(
+            "none of the records has the evaluations along the stream, which older records lack; "
+            "make them anew from the folders of their runs: scale table RUNS --to NEW.jsonl"
+        )
+    if measure not in known:
+        raise UnknownNameError(
+            f"no measure called {measure!r} is taken along the stream (known: {', '.join(known)})"
+        )
+    return [record for record in records if measure in record.get("curve", {})]
+
+
+def _draw_panel(
+    axes: Axes, groups: Sequence[Group], measure: str, marks: dict[str, Style]
+) -> list[tuple[float, str, str]]:
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    labels = []
+    floors = max(groups, key=lambda group: len(group.records)).floors(measure)
+    for name, value in floors.items():
+        axes.axhline(value, color=GREY, linewidth=0.9, linestyle=DASHED, zorder=1)
+        labels.append((value, name, GREY))
+    end = 1.0
+    for group in groups:
+        style = marks[group.name]
+        positions, mean, spread = average_curve(group, measure)
+        if spread.any():
+            shade: dict[str, Any] = {"color": style.colour, "alpha": 0.18, "linewidth": 0}
+            axes.fill_between(positions, mean - spread, mean + spread, **shade)
+        line = axes.plot(positions, mean, color=style.colour, linestyle=style.dash)[0]
+        line.set(
+            marker=style.marker, markersize=3.5, linewidth=1.4, label=group.name, clip_on=False
+        )
+        labels.append((float(mean[-1]), group.name, style.colour))
+        end = max(end, float(positions[-1]))
+    axes.set_xlim(0, end)
+    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.set_xlabel("images seen")
+    return labels
+
+
+def _name_lines(
+    figure: Figure,
+    axes: Sequence[Axes],
+    labels: Sequence[Sequence[tuple[float, str, str]]],
+    marks: dict[str, Style],
+) -> None:
+    """Name the lines at their ends, or when they do not fit only the floors, with a legend."""
+    fits = max(map(len, labels)) <= room_for_labels(figure, axes[0])
+    lines: dict[str, Line2D] = {}
+    for line in (line for panel in axes for line in panel.lines):
+        if str(line.get_label()) in marks:
+            lines.setdefault(str(line.get_label()), line)
+    if not fits:
+        legend(figure, list(lines.values()))
+    shown = [[one for one in found if fits or one[1] not in marks] for found in labels]
+    label_lines(figure, axes, shown)

@@ -1,0 +1,143 @@
+"""Accuracy by one setting: lambda, mu, the sizes of batches (Figures 6 to 8)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scale.report.plots.axes import axis_name, is_number, tell_value, varied_settings
+from scale.report.plots.groups import Group, check_measure, make_groups
+from scale.report.plots.selection import Selection
+from scale.report.plots.style import (
+    Style,
+    deviation,
+    dress,
+    label_lines,
+    legend,
+    note,
+    panels,
+    room_for_labels,
+    seeds_told,
+    styles,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+APART = 2.2  # points between the marks of two lines at the same value
+Line = tuple[str, list[Group]]
+
+
+def draw_lines(selection: Selection) -> Figure:
+    """Draw a measure over the setting that was varied: a line for each stream or method."""
+    records = selection.runs("lines")
+    (setting,) = varied_settings(records, selection.experiment, 1, "lines")
+    groups = make_groups(records, selection.experiment, [setting])
+    ylabel = check_measure(selection.measure, groups)
+    groups = [group for group in groups if group.values(selection.measure)]
+    by_panel = [list(found) for _, found in groupby(groups, lambda group: group.panel)]
+    figure, axes = panels(len(by_panel), 2, 2.9)
+    lines = [_lines(found) for found in by_panel]
+    marks = styles(list(dict.fromkeys(name for found in lines for name, _ in found)))
+    labels = []
+    for panel, found, of_panel in zip(axes, lines, by_panel, strict=True):
+        values = _values(of_panel, setting)
+        labels.append(_draw_panel(panel, found, setting, values, selection.measure, marks))
+        dress(panel, of_panel[0].panel, ylabel)
+        panel.set_xlabel(axis_name(setting))
+    seeds = seeds_told(groups)
+    note(figure, seeds if seeds == "one seed" else f"{seeds}, ± standard deviation")
+    fits = max(map(len, labels)) <= room_for_labels(figure, axes[0])
+    if fits:
+        label_lines(figure, axes, labels)
+    else:
+        legend(figure, list({c.get_label(): c for p in axes for c in p.containers}.values()))
+    return figure
+
+
+def _lines(groups: Sequence[Group]) -> list[Line]:
+    """Return the lines of a panel, named by what tells them apart: stream, method or both."""
+    by_line: dict[tuple[str, str], list[Group]] = defaultdict(list)
+    for group in groups:
+        by_line[group.stream, group.name].append(group)
+    streams, names = ({key[i] for key in by_line} for i in (0, 1))
+    if len(names) == 1 and len(streams) > 1:
+        return [(stream, found) for (stream, _), found in by_line.items()]
+    if len(streams) == 1:
+        return [(name, found) for (_, name), found in by_line.items()]
+    return [(f"{name}, {stream}", found) for (stream, name), found in by_line.items()]
+
+
+def _values(groups: Sequence[Group], setting: str) -> list[Any]:
+    """Return the setting's values in the order of the axis."""
+    values = list({tell_value(v): v for v in (g.settings.get(setting) for g in groups)}.values())
+    if all(map(is_number, values)):
+        return sorted(values)
+    return sorted(values, key=tell_value)
+
+
+def _draw_panel(
+    axes: Axes,
+    lines: Sequence[Line],
+    setting: str,
+    values: list[Any],
+    measure: str,
+    marks: dict[str, Style],
+) -> list[tuple[float, str, str]]:
+    from matplotlib.transforms import ScaledTranslation
+
+    scale = set_scale(axes, values)
+    labels = []
+    for number, (name, groups) in enumerate(lines):
+        at = sorted(groups, key=lambda group: values.index(group.settings.get(setting)))
+        x = [scale[tell_value(group.settings.get(setting))] for group in at]
+        means = [float(np.mean(group.values(measure))) for group in at]
+        errors = [deviation(group.values(measure)) for group in at]
+        style = marks[name]
+        shift = APART * (number - (len(lines) - 1) / 2) / 72
+        marked = axes.errorbar(
+            x,
+            means,
+            errors,
+            color=style.colour,
+            marker=style.marker,
+            linestyle=style.dash,
+            markersize=4.5,
+            linewidth=1.4,
+            elinewidth=0.9,
+            capsize=2,
+            label=name,
+        )
+        # Afterwards, for otherwise the axes would not know of the data.
+        beside = axes.transData + ScaledTranslation(shift, 0, axes.figure.dpi_scale_trans)
+        for artist in marked.get_children():
+            artist.set_transform(beside)
+        labels.append((means[-1], name, style.colour))
+    return labels
+
+
+def set_scale(axes: Axes, values: Sequence[Any]) -> dict[str, float]:
+    """Scale the axis for the values, mark them all, and return where each is.
+
+    Numbers over more than a decade are on a logarithmic axis; a zero among them is placed a step
+    to the left of the others. What are no numbers stand side by side.
+    """
+    if not all(map(is_number, values)):
+        places = {tell_value(value): float(i) for i, value in enumerate(values)}
+    else:
+        places = {tell_value(value): float(value) for value in values}
+        positive = [value for value in values if value > 0]
+        if min(values) >= 0 and positive and max(positive) > 10 * min(positive):
+            if len(positive) == len(values):
+                axes.set_xscale("log")
+            else:
+                axes.set_xscale("symlog", linthresh=min(positive), linscale=0.4)
+    axes.set_xticks(list(places.values()), list(places))
+    axes.set_xticks([], minor=True)
+    axes.margins(x=0.08)
+    return places

@@ -1,0 +1,168 @@
+"""How all figures look: sizes for a page 17 cm wide, and marks told apart without colour."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scale.report._figure import BLUE, GREY, VERMILION, clean, label_right, new_figure
+from scale.report.plots.groups import METHOD_ORDER, REFERENCE, Group
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 17 / 2.54
+INK = "#222222"
+SMALL = 7.5
+LEGEND_COLUMNS = 6
+LABEL_HEIGHT = 0.17  # inches that a label at the right takes
+# Okabe and Ito's without yellow and black, then Paul Tol's: each is seen as a line on white.
+COLOURS = (
+    *(BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", VERMILION),
+    *("#882255", "#999933", "#332288", "#44AA99", "#661100", "#888888"),
+)
+# As many as have no common divisor with the colours: no pair comes twice before the 60th.
+HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (1.5, 1)), (0, (5, 1, 1, 1)), (0, (8, 1, 3, 1)))
+PRINT: dict[Any, Any] = {
+    "font.size": 8.5,
+    "axes.labelsize": 8.5,
+    "axes.linewidth": 0.7,
+    "hatch.linewidth": 0.5,
+    "pdf.fonttype": 42,  # TrueType, so that text stays text
+    "svg.fonttype": "none",
+    "svg.hashsalt": "scale",  # the same names of its parts in every file
+}
+
+
+@dataclass(frozen=True)
+class Style:
+    """The marks of one name."""
+
+    colour: str
+    hatch: str
+    marker: str
+    dash: Any
+
+
+@contextlib.contextmanager
+def for_print() -> Iterator[None]:
+    """Draw and save with the sizes and fonts of these figures."""
+    import matplotlib
+
+    with matplotlib.rc_context(PRINT):
+        yield
+
+
+def styles(names: Sequence[str]) -> dict[str, Style]:
+    """Return different marks for each name; a method has the same ones in every figure.
+
+    Examples
+    --------
+    >>> styles(["mine", "scale"])["scale"] == styles(["scale"])["scale"]
+    True
+    """
+    own = {name: METHOD_ORDER.index(name) for name in names if name in METHOD_ORDER}
+    free = (i for i in range(len(names) + len(own)) if i not in own.values())
+    numbers = {name: own[name] if name in own else next(free) for name in dict.fromkeys(names)}
+    return {
+        name: Style(
+            INK if name == REFERENCE else COLOURS[i % len(COLOURS)],
+            HATCHES[i % len(HATCHES)],
+            MARKERS[i % len(MARKERS)],
+            DASHES[i % len(DASHES)],
+        )
+        for name, i in numbers.items()
+    }
+
+
+def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+    """Return a figure as wide as a page with so many panels, each of that height in inches."""
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    figure = new_figure(WIDTH, height * rows)
+    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06)  # type: ignore[union-attr, call-arg]
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for unused in grid[count:]:
+        unused.remove()
+    return figure, list(grid[:count])
+
+
+def dress(axes: Axes, title: str, ylabel: str = "") -> None:
+    """Give a panel its title and the name of its axis, and take away what carries nothing."""
+    clean(axes)
+    axes.tick_params(labelsize=8)
+    axes.grid(axis="y", color="#E6E6E6", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.locator_params(axis="y", nbins=6)
+    axes.set_title(title, loc="left", fontsize=9)
+    axes.set_ylabel(ylabel)
+
+
+def label_lines(
+    figure: Figure, axes: Sequence[Axes], labels: Sequence[Sequence[tuple[float, str, str]]]
+) -> None:
+    """Write names to the right of each panel, beside the ends of what they name.
+
+    Comes last: the distance of the names depends on the final height of the panels.
+    """
+    figure.draw_without_rendering()
+    for panel, found in zip(axes, labels, strict=True):
+        if found:
+            values, texts, colours = zip(*found, strict=True)
+            label_right(panel, values, texts, colours, text_colour=INK)
+
+
+def room_for_labels(figure: Figure, axes: Axes) -> int:
+    """Return how many names fit to the right of a panel."""
+    figure.draw_without_rendering()
+    return int(axes.get_window_extent().height / figure.dpi / LABEL_HEIGHT)
+
+
+def legend(figure: Figure, handles: Sequence[Any]) -> None:
+    """Put a legend above all panels, and give the figure the height that it takes."""
+    if handles:
+        columns = min(len(handles), LEGEND_COLUMNS)
+        rows = -(-len(handles) // columns)
+        figure.set_figheight(figure.get_figheight() + 0.1 + LABEL_HEIGHT * rows)
+        figure.legend(
+            handles=list(handles),
+            loc="outside upper center",
+            ncols=columns,
+            fontsize=8,
+            frameon=False,
+            handlelength=2,
+            columnspacing=1.2,
+        )
+
+
+def note(figure: Figure, text: str) -> None:
+    """Say below the figure what its marks are."""
+    figure.supxlabel(text, fontsize=SMALL, color=GREY)
+
+
+def seeds_told(groups: Sequence[Group]) -> str:
+    """Return over how many seeds the values are.
+
+    Examples
+    --------
+    >>> seeds_told([])
+    'mean of 0 seeds'
+    """
+    counts = [len(group.records) for group in groups] or [0]
+    least, most = min(counts), max(counts)
+    if least == most == 1:
+        return "one seed"
+    told = str(most) if least == most else f"{least} to {most}"
+    return f"mean of {told} seeds"
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Return the standard deviation over seeds; none with a single one."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
