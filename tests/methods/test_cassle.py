@@ -28,8 +28,8 @@ def test_the_teacher_is_the_model_after_the_previous_batch_and_does_not_move(vie
     learner = make("cassle", views=views, steps_per_batch=3)
     teachers = []
     fit(learner, last=1)
-    learner._past.register_forward_hook(
-        lambda past, inputs, out: teachers.append(copy.deepcopy(past.state_dict()))
+    learner._past[0].register_forward_hook(  # once for each pass of the past encoder
+        lambda *call: teachers.append(copy.deepcopy(learner._past.state_dict()))
     )
     for batch in range(1, 4):
         before = model(learner)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from scale._errors import InputError
 from scale.memory import POLICIES
 from scale.methods import SCALE, load
 from tests.losses import slow
@@ -114,6 +115,22 @@ def test_the_loss_is_the_formula_of_the_paper(memory_anchors, kappa_past, direct
     assert got["contrastive"] == pytest.approx(contrastive, rel=1e-4)
     assert got["forgetting"] == pytest.approx(forgetting, rel=1e-3)
     assert got["loss"] == pytest.approx(contrastive + 0.7 * forgetting, rel=1e-4)
+
+
+def test_past_features_can_pass_the_projector_of_today():
+    learner = fit(make("scale", **PLAIN, lam=0.7), last=3)
+    other = fit(make("scale", **PLAIN, lam=0.7, past_projector="current"), last=3)
+    views = torch.rand(6, *learner._view_shape)
+    for each, projector in ((learner, learner._past[1]), (other, other.projector_)):
+        with torch.no_grad():
+            expected = projector(each._past[0](views))
+        assert torch.equal(each._past_z(views, views[:0]), expected)
+
+
+@pytest.mark.parametrize("option", ["similarity", "past_projector"])
+def test_an_unknown_feature_or_projector_is_refused(option):
+    with pytest.raises(InputError, match=f"{option} must be"):
+        make("scale", **{option: "y"}).partial_fit(images(seed=0))
 
 
 def test_a_relative_weight_is_set_by_the_first_losses_and_then_kept():

@@ -5,13 +5,14 @@ from scale.losses.contrastive import (
     contrastive_loss,
     label_positives,
     pseudo_positives,
+    pseudo_positives_of_images,
     stream_and_memory_twins,
     twin_positives,
 )
 from scale.losses.cross import cross_contrastive_loss
 from scale.losses.distillation import contrastive_distillation
 from scale.losses.forgetting import Direction, forgetting_loss, relation_distillation
-from scale.losses.similarity import dot_products, symmetric_sne, twins
+from scale.losses.similarity import dot_products, image_similarity, symmetric_sne, twins
 
 __all__ = [
     "Direction",
@@ -21,8 +22,10 @@ __all__ = [
     "cross_contrastive_loss",
     "dot_products",
     "forgetting_loss",
+    "image_similarity",
     "label_positives",
     "pseudo_positives",
+    "pseudo_positives_of_images",
     "relation_distillation",
     "stream_and_memory_twins",
     "symmetric_sne",

@@ -108,10 +108,35 @@ def pseudo_positives(p: Tensor, n: int, mu: float) -> Tensor:
     Tensor
         Boolean, (2n, 2(m+n)); only stream views are marked.
     """
-    views = len(p)
-    mean = p.sum() / (views * (views - 1))
-    threshold = mean + mu * (p.max() - mean)
-    positives = twin_positives(n, views, device=p.device)
-    # The diagonal of p is zero and the threshold is positive: no view is its own positive.
-    positives[:, : 2 * n] |= p[: 2 * n, : 2 * n] > threshold
+    positives = twin_positives(n, len(p), device=p.device)
+    positives[:, : 2 * n] |= _alike(p, 2 * n, mu)
     return positives
+
+
+def pseudo_positives_of_images(p: Tensor, n: int, mu: float) -> Tensor:
+    """Both views of stream images that look alike, and always the twin: the released code's way.
+
+    Parameters
+    ----------
+    p
+        Similarities of images with a zero diagonal, (n+m, n+m), those of the stream first.
+    n
+        Images in the stream batch.
+    mu
+        Relative threshold, as in `pseudo_positives`.
+
+    Returns
+    -------
+    Tensor
+        Boolean, (2n, 2(m+n)); only stream views are marked.
+    """
+    positives = twin_positives(n, 2 * len(p), device=p.device)
+    positives[:, : 2 * n] |= _alike(p, n, mu).repeat(2, 2)
+    return positives
+
+
+def _alike(p: Tensor, count: int, mu: float) -> Tensor:
+    """Whether the first `count` are more similar than mean + mu (max - mean), (count, count)."""
+    mean = p.sum() / (len(p) * (len(p) - 1))
+    # The diagonal of p is zero and the threshold is positive: nothing is its own positive.
+    return p[:count, :count] > mean + mu * (p.max() - mean)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from torch import Tensor
 
@@ -29,6 +31,37 @@ def symmetric_sne(dots: Tensor, kappa: float) -> Tensor:
     """
     conditional = torch.softmax(dots / kappa, dim=1)
     return (conditional + conditional.T) / 2
+
+
+def image_similarity(h: Tensor, n: int, kappa: float) -> Tensor:
+    """SNE similarity of images by features that are not normalised, as the released code has it.
+
+    For each pair of views the softmax over other images of 2 h_i.h_k / kappa, symmetric; then the
+    mean over the four pairs. Features that are not of unit length make it nearly one-hot.
+
+    Parameters
+    ----------
+    h
+        Features of views, stacked as two views of n stream images, then two of m replayed ones,
+        (2(m+n), d).
+    n
+        Images in the stream batch.
+    kappa
+        Temperature.
+
+    Returns
+    -------
+    Tensor
+        (n+m, n+m) with a zero diagonal, images of the stream first.
+    """
+    m = len(h) // 2 - n
+    first = torch.cat([h[:n], h[2 * n : 2 * n + m]])
+    second = torch.cat([h[n : 2 * n], h[2 * n + m :]])
+    p = h.new_zeros(n + m, n + m)
+    for u, v in itertools.product((first, second), repeat=2):
+        logits = (2 / kappa * u @ v.T).fill_diagonal_(-torch.inf)
+        p += (torch.softmax(logits, 1) + torch.softmax(logits, 0)) / 8
+    return p.fill_diagonal_(0)  # that of a single image was not a number
 
 
 def twins(n: int, device: torch.device | None = None) -> Tensor:

@@ -21,24 +21,34 @@ class WithPast(ContrastiveLearner):
         super()._start(image_shape)
         self._model = nn.Sequential(self.encoder_, self.projector_)
         self._past = deepcopy(self._model).eval().requires_grad_(False)
-        self._past_stream_z: Tensor | None = None
+        self._past_stream_h: Tensor | None = None
 
     def _before_batch(self, batch: Tensor, labels: Tensor | None) -> None:
         super()._before_batch(batch, labels)
         self._past.load_state_dict(self._model.state_dict())
-        self._past_stream_z = None
+        self._past_stream_h = None
 
     def _past_z(self, stream_views: Tensor, memory_views: Tensor) -> Tensor:
-        """Projections by the model as it was before this batch; of reused views only once."""
+        """Projections by the model as it was before this batch, (2(m+n), 128)."""
         with torch.no_grad():
-            if self.views == "anew":
-                z: Tensor = self._past(torch.cat([stream_views, memory_views]))
-                return z  # (2(m+n), 128)
-            if self._past_stream_z is None:
-                self._past_stream_z = self._past(stream_views)
-            if len(memory_views) == 0:
-                return self._past_stream_z
-            return torch.cat([self._past_stream_z, self._past(memory_views)])
+            z: Tensor = self._past_projector(self._past_h(stream_views, memory_views))
+        return z
+
+    @property
+    def _past_projector(self) -> nn.Module:
+        return self._past[1]
+
+    def _past_h(self, stream_views: Tensor, memory_views: Tensor) -> Tensor:
+        """Features by the encoder as it was before this batch; of reused views only once."""
+        encoder = self._past[0]
+        if self.views == "anew":
+            h: Tensor = encoder(torch.cat([stream_views, memory_views]))
+            return h  # (2(m+n), d)
+        if self._past_stream_h is None:
+            self._past_stream_h = encoder(stream_views)
+        if len(memory_views) == 0:
+            return self._past_stream_h
+        return torch.cat([self._past_stream_h, encoder(memory_views)])
 
 
 @dataclass(kw_only=True)

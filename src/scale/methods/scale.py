@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from scale._errors import InputError
 from scale.losses import (
@@ -14,7 +14,9 @@ from scale.losses import (
     contrastive_loss,
     dot_products,
     forgetting_loss,
+    image_similarity,
     pseudo_positives,
+    pseudo_positives_of_images,
     symmetric_sne,
     twin_positives,
 )
@@ -43,7 +45,19 @@ class SCALE(PastLearner):
     """
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "paper": {"kappa": 0.1, "mu": 0.05, "views": "once", "memory_anchors": False}
+        "paper": {"kappa": 0.1, "mu": 0.05, "views": "once", "memory_anchors": False},
+        "released": {
+            "kappa": 0.1,
+            "mu": 0.1,
+            "views": "once",
+            "memory_anchors": False,
+            "memory_size": 256,
+            "lam": 0.15,
+            "lam_relative": True,
+            "kappa_past": 0.01,
+            "similarity": "h",
+            "past_projector": "current",
+        },
     }
 
     memory_policy: str = "psa"
@@ -64,6 +78,10 @@ class SCALE(PastLearner):
     """Replayed views are anchors too, with their twin as positive (paper: negatives only)."""
     forgetting_direction: Direction = "past-to-current"
     """KL(past || current) or KL(current || past)."""
+    similarity: Literal["z", "h"] = "z"
+    """Pseudo-positives by projections of views, or by features of images (released code)."""
+    past_projector: Literal["frozen", "current"] = "frozen"
+    """Past features pass the projector of the past, or today's (released code)."""
 
     def _start(self, image_shape: tuple[int, int, int]) -> None:
         if self.tau <= 0 or self.kappa <= 0:
@@ -73,6 +91,12 @@ class SCALE(PastLearner):
                 f"forgetting_direction must be one of {', '.join(get_args(Direction))}, "
                 f"got {self.forgetting_direction!r}"
             )
+        if self.similarity not in ("z", "h"):
+            raise InputError(f"similarity must be 'z' or 'h', got {self.similarity!r}")
+        if self.past_projector not in ("frozen", "current"):
+            raise InputError(
+                f"past_projector must be 'frozen' or 'current', got {self.past_projector!r}"
+            )
         super()._start(image_shape)
         self._lam_scale = torch.tensor(0.0 if self.lam_relative else 1.0, device=self.device)
 
@@ -81,7 +105,7 @@ class SCALE(PastLearner):
         z = self._forward(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
         dots = dot_products(z)  # (2(m+n), 2(m+n)), for both losses
         p = symmetric_sne(dots, self.kappa)
-        positives = pseudo_positives(p.detach(), n, self.mu)  # (2n, 2(m+n))
+        positives = self._pseudo_positives(p.detach(), n)  # (2n, 2(m+n))
         count = positives.sum() / (2 * n)
         if self.memory_anchors:
             of_memory = twin_positives(len(memory_views) // 2, len(z), first=2 * n, device=z.device)
@@ -99,6 +123,17 @@ class SCALE(PastLearner):
             )
             losses["forgetting"] = forgetting
         return losses
+
+    def _pseudo_positives(self, p: Tensor, n: int) -> Tensor:
+        if self.similarity == "z":
+            return pseudo_positives(p, n, self.mu)
+        assert self.features_ is not None  # of this update
+        of_images = image_similarity(self.features_, n, self.kappa)
+        return pseudo_positives_of_images(of_images, n, self.mu)
+
+    @property
+    def _past_projector(self) -> nn.Module:
+        return self.projector_ if self.past_projector == "current" else super()._past_projector
 
     def _forgetting_weight(self, contrastive: Tensor, forgetting: Tensor) -> Tensor:
         if self._lam_scale == 0 and forgetting > 0:
