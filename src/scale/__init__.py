@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scale.data import load_dataset, register_dataset
+    from scale.evaluate import guard
     from scale.memory import register_policy
     from scale.methods import SCALE, Learner, load, register_method
     from scale.models import register_encoder
@@ -26,6 +27,7 @@ _HOMES = {
     "Learner": "scale.methods",
     "Stream": "scale.streams",
     "batches": "scale.streams",
+    "guard": "scale.evaluate",
     "load": "scale.methods",
     "load_dataset": "scale.data",
     "make_order": "scale.streams",
@@ -41,6 +43,7 @@ __all__ = [
     "Learner",
     "Stream",
     "batches",
+    "guard",
     "load",
     "load_dataset",
     "make_order",

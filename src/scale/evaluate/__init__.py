@@ -11,6 +11,7 @@ from scale.evaluate.clustering import (
 from scale.evaluate.evaluator import Evaluator
 from scale.evaluate.floors import floor_transforms
 from scale.evaluate.forgetting import average, drop, forgetting
+from scale.evaluate.guard import Guard, guard, view_retrieval
 from scale.evaluate.knn import knn_accuracy, knn_predict, per_class_accuracy
 from scale.evaluate.probe import linear_probe
 from scale.evaluate.protocol import (
@@ -27,6 +28,7 @@ __all__ = [
     "PROTOCOLS",
     "EvaluationSets",
     "Evaluator",
+    "Guard",
     "Protocol",
     "ari",
     "average",
@@ -37,6 +39,7 @@ __all__ = [
     "effective_rank",
     "floor_transforms",
     "forgetting",
+    "guard",
     "hold_out",
     "kmeans",
     "knn_accuracy",
@@ -48,4 +51,5 @@ __all__ = [
     "protocol_for",
     "sne_affinity",
     "spectral_clustering",
+    "view_retrieval",
 ]

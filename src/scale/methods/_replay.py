@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from scale._errors import InputError
 from scale.memory import POLICIES, Memory
@@ -28,6 +29,9 @@ class ReplayLearner(ContrastiveLearner):
         The images of the past.
     replayed_
         Which of them are replayed in this update, (m,).
+    start_encoder_
+        What makes, with the seed, the encoder that learning started from: its name, or a copy of
+        the module that the user brought.
     """
 
     memory_size: int = 1280
@@ -56,6 +60,8 @@ class ReplayLearner(ContrastiveLearner):
         super()._start(image_shape)
         self.memory_ = self._make_memory()
         self.replayed_ = torch.empty(0, dtype=torch.int64)
+        # The caller may change theirs, and `load` may be given one with other weights.
+        self.start_encoder_ = deepcopy(self.encoder)
 
     def _make_memory(self) -> Memory:
         return Memory(self.memory_size, self.memory_policy, self._memory_rng, self.memory_clusters)
@@ -83,4 +89,7 @@ class ReplayLearner(ContrastiveLearner):
         return {} if labels is None else {"labels": labels}
 
     def _parts(self) -> dict[str, Part]:
-        return {**super()._parts(), "memory": self.memory_, "memory_rng": self._memory_rng}
+        parts = {**super()._parts(), "memory": self.memory_, "memory_rng": self._memory_rng}
+        if isinstance(self.start_encoder_, nn.Module):
+            parts["start_encoder"] = self.start_encoder_
+        return parts

@@ -10,6 +10,8 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from scale.evaluate import Guard
+
 if TYPE_CHECKING:
     from scale.runs.config import RunConfig
     from scale.runs.setting import Setting
@@ -72,7 +74,7 @@ class PlainDisplay(Display):
 
     def start(self, config: RunConfig, setting: Setting) -> None:
         self._clock = _Clock(setting.stream.cursor, setting.stream.num_samples)
-        self._health = HealthWatch(setting.stream.batch_size)
+        self._health = HealthWatch(setting.stream.batch_size, setting.stream.num_samples)
         self.message(_headline(config, setting))
 
     def floors(self, floors: dict[str, dict[str, Any]]) -> None:
@@ -89,6 +91,10 @@ class PlainDisplay(Display):
 
     def evaluation(self, record: dict[str, Any]) -> None:
         self.message(f"evaluation at image {record['position']}: {_numbers(record)}")
+        if "guard" in record:
+            self.message(str(Guard.from_json(record["guard"])))
+        for warning in self._health.look_at_evaluation(record):
+            self.message(f"warning: {warning}")
 
     def finish(self, summary: dict[str, Any]) -> None:
         if "floors" in summary:
@@ -154,15 +160,19 @@ class LiveDisplay(PlainDisplay):
         if self._evaluation:
             at = f"at image {self._evaluation['position']}: "
             grid.add_row("last evaluation", at + _numbers(self._evaluation))
+        if "guard" in self._evaluation:
+            grid.add_row("without labels", str(Guard.from_json(self._evaluation["guard"])))
         return Group(self._progress, grid)
 
 
 class HealthWatch:
-    """Turns the records of batches into warnings, each given once until it is over."""
+    """Turns records into warnings, each given once until it is over."""
 
-    def __init__(self, stream_batch: int = 0) -> None:
+    def __init__(self, stream_batch: int = 0, images: int = 0) -> None:
         self.stream_batch = stream_batch
+        self.images = images
         self._given: set[str] = set()
+        self._worse = False
 
     def look(self, record: dict[str, Any]) -> list[str]:
         """Return what is newly wrong in a batch's record."""
@@ -181,6 +191,19 @@ class HealthWatch:
         new = [text for name, text in wrong.items() if name not in self._given]
         self._given = set(wrong)
         return new
+
+    def look_at_evaluation(self, record: dict[str, Any]) -> list[str]:
+        """Return what is newly wrong in an evaluation's record."""
+        if "guard" not in record:
+            return []
+        early = record["position"] <= self.images / 10  # the first updates may well do harm
+        warned, self._worse = self._worse, not early and not record["guard"]["better"]
+        if warned or not self._worse:
+            return []
+        return [
+            "the learner recognises views no better than the encoder it started from, so it has "
+            "probably not learned anything of use; try other settings before going on"
+        ]
 
 
 class _Clock:

@@ -12,7 +12,7 @@ import numpy as np
 from scale._errors import InputError
 from scale._files import atomic_path, write_atomic
 from scale.augment import AUGMENTATIONS
-from scale.evaluate import Evaluator, average, drop, floor_transforms, forgetting
+from scale.evaluate import Evaluator, average, drop, floor_transforms, forgetting, guard
 from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
 from scale.runs.display import Display
@@ -26,6 +26,8 @@ MAP_POINTS = 1000  # evaluation images whose features are kept for the embedding
 
 def measure(setting: Setting, out: Path, metrics: MetricsFile, *, full: bool) -> dict[str, Any]:
     """Evaluate the learner as it is now, record it, and keep features for the embedding map.
+
+    Whether it does better than its start is asked of every learner with a memory, labels or not.
 
     Parameters
     ----------
@@ -43,6 +45,9 @@ def measure(setting: Setting, out: Path, metrics: MetricsFile, *, full: bool) ->
             record["knn_full"] = evaluator.knn_full(transform, queries)
         path = out / "embeddings" / f"{position:010d}.npz"
         _keep_features(queries, evaluator.sets.eval_labels, path)
+    estimate = guard(setting.learner)
+    if estimate is not None:
+        record["guard"] = estimate.to_json()
     metrics.append(record)
     return record
 
@@ -128,6 +133,8 @@ def summarise(
         "batches": len(setting.stream),
         "collapsed": bool(batches and batches[-1].get("collapsed", False)),
     }
+    if evaluations and "guard" in evaluations[-1]:
+        summary["guard"] = evaluations[-1]["guard"]
     if evaluations and "knn" in evaluations[-1]:
         last = evaluations[-1]
         summary.update({k: v for k, v in last.items() if k not in ("kind", "position")})

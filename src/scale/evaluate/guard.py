@@ -1,0 +1,147 @@
+"""Whether a learner does better than its start, told without labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scale._errors import InputError
+from scale.augment import Augmentation
+from scale.evaluate._checks import check_features, normalise
+from scale.methods import Learner, Random, ReplayLearner
+
+MOST_IMAGES = 512
+FEWEST_IMAGES = 50  # among fewer, finding the right one says little
+STANDARD_ERRORS = 2.0  # by which a difference is taken for real
+
+
+@dataclass(frozen=True)
+class Guard:
+    """How well views are recognised, by the learner and by the encoder that it started from.
+
+    Parameters
+    ----------
+    score
+        `view_retrieval` on images of the learner's memory, in percent.
+    start_score
+        The same for the encoder before the first batch.
+    images
+        How many images they are taken from.
+
+    Examples
+    --------
+    >>> print(Guard(41.0, 22.3, images=512))
+    better than its start: yes (view retrieval 41 % against 22 %)
+    >>> print(Guard(5.3, 4.1, images=512))
+    better than its start: not clearly (view retrieval 5 % against 4 %)
+    """
+
+    score: float
+    start_score: float
+    images: int
+
+    @property
+    def better(self) -> bool:
+        """Whether the learner recognises more than its start, by more than chance would give."""
+        both = (self.score / 100, self.start_score / 100)
+        error = math.sqrt(sum(share * (1 - share) for share in both) / self.images)
+        return self.score - self.start_score > 100 * STANDARD_ERRORS * error
+
+    def __str__(self) -> str:
+        unclear = "not clearly" if self.score > self.start_score else "no"
+        return (
+            f"better than its start: {'yes' if self.better else unclear} "
+            f"(view retrieval {self.score:.0f} % against {self.start_score:.0f} %)"
+        )
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any]) -> Self:
+        """Return the guard that `to_json` was asked of."""
+        return cls(kept["score"], kept["start_score"], kept["images"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what records keep."""
+        return {**asdict(self), "better": self.better}
+
+
+def guard(learner: Learner) -> Guard | None:
+    """Compare a learner with its start on what is in its memory, without labels.
+
+    One random view is drawn of at most 512 images. The learner, and the encoder as its seed made
+    it, look for the image that each view is of. The learner is not changed, nor is anything random
+    in it, and the same learner always gets the same answer.
+
+    Returns
+    -------
+    Guard or None
+        None when there is nothing to judge by: no memory, fewer than 50 images in it, or an
+        augmentation that leaves images as they are.
+
+    Examples
+    --------
+    >>> from scale.methods import ER
+    >>> camera = np.random.default_rng(0).integers(0, 256, (60, 1, 28, 28), dtype=np.uint8)
+    >>> learner = ER(encoder="cnn", augmentation="mnist", steps_per_batch=1)
+    >>> guard(learner) is None
+    True
+    >>> 0 <= guard(learner.partial_fit(camera)).start_score <= 100
+    True
+    """
+    if not isinstance(learner, ReplayLearner) or not hasattr(learner, "memory_"):
+        return None  # no memory, or no image yet
+    law = replace(learner.augmentation_, size=None)  # views of the size that learners take
+    held = learner.memory_.images
+    if len(held) < FEWEST_IMAGES or law == Augmentation():
+        return None
+    generator = torch.Generator().manual_seed(0)  # its own: nothing of the learner's is drawn
+    images = held[torch.randperm(len(held), generator=generator)[:MOST_IMAGES]]
+    views = (law(images, generator) * 255).round().to(torch.uint8)
+    return Guard(
+        score=_percent_found(learner, images, views),
+        start_score=_percent_found(_start_of(learner), images, views),
+        images=len(images),
+    )
+
+
+def view_retrieval(views: Any, images: Any) -> float:
+    """Return the share of views whose nearest image, by cosine, is the one that they are of.
+
+    Parameters
+    ----------
+    views, images
+        Features, ``(N, D)`` each; view i is a view of image i.
+
+    Examples
+    --------
+    >>> view_retrieval([[0.9, 0.1], [0.8, 0.2]], [[1.0, 0.0], [0.0, 1.0]])
+    0.5
+    """
+    of_views = normalise(check_features(views, "views"))
+    of_images = normalise(check_features(images, "images"))
+    if of_views.shape != of_images.shape:
+        raise InputError(
+            f"features of views have shape {of_views.shape}, those of images {of_images.shape}; "
+            "expected one view of each image"
+        )
+    nearest = (of_views @ of_images.T).argmax(axis=1)  # (N,)
+    return float((nearest == np.arange(len(nearest))).mean())
+
+
+def _start_of(learner: ReplayLearner) -> Random:
+    start = Random(
+        encoder=learner.start_encoder_,
+        image_side=learner.augmentation_.size,
+        seed=learner.seed,
+        device=learner.device,
+    )
+    start.start(learner.image_shape_)
+    return start
+
+
+def _percent_found(learner: Learner, images: Tensor, views: Tensor) -> float:
+    return 100 * view_retrieval(learner.transform(views), learner.transform(images))

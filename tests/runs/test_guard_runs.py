@@ -1,0 +1,139 @@
+"""A run says without labels whether the learner does better than its start."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.guard import main
+from rich.console import Console
+
+import scale
+from scale.runs import Display, LiveDisplay, PlainDisplay, RunConfig, prepare, read_metrics, run
+from scale.runs.display import HealthWatch
+from tests.methods.learners import differences, state
+
+PARAMS = {"encoder": "cnn", "augmentation": "mnist", "steps_per_batch": 2}
+
+
+class StopAt(Display):
+    """Fails after some batches, as a process that is killed does."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def batch(self, record: dict[str, Any]) -> None:
+        if record["batch"] == self.number:
+            raise KeyboardInterrupt
+
+
+def config(dataset: Path, method: str = "er") -> RunConfig:
+    return RunConfig(
+        dataset=str(dataset), method=method, stream_batch=20, evaluations=3, params=dict(PARAMS)
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(small_set: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("guard") / "run"
+    run(config(small_set), out)
+    return out
+
+
+def test_it_is_recorded_at_every_evaluation_from_fifty_images_on(finished: Path) -> None:
+    evaluations = read_metrics(finished / "metrics.jsonl", "evaluation")
+    assert [record["position"] for record in evaluations] == [0, 40, 80, 120]
+    assert ["guard" in record for record in evaluations] == [False, False, True, True]
+    for record in evaluations[2:]:
+        assert set(record["guard"]) == {"score", "start_score", "images", "better"}
+    summary = json.loads((finished / "summary.json").read_text())
+    assert summary["guard"] == evaluations[-1]["guard"]
+    assert "guard" not in summary["floors"]["random"]
+
+
+def test_the_final_one_is_what_the_saved_learner_is_told(finished: Path) -> None:
+    learner = scale.load(finished / "learner.safetensors")
+    summary = json.loads((finished / "summary.json").read_text())
+    assert scale.guard(learner).to_json() == summary["guard"]
+
+
+def test_the_weights_are_those_of_a_learner_that_was_never_asked(
+    finished: Path, small_set: Path
+) -> None:
+    setting = prepare(config(small_set))
+    for batch in setting.stream:
+        setting.learner.partial_fit(batch)
+    ran = scale.load(finished / "learner.safetensors")
+    assert differences(state(ran), state(setting.learner)) == []
+
+
+def test_a_run_that_was_stopped_and_resumed_says_the_same(
+    finished: Path, small_set: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(config(small_set), tmp_path / "run", checkpoint_seconds=0, display=StopAt(5))
+    run(config(small_set), tmp_path / "run", resume=True)
+    for name in ("metrics.jsonl", "learner.safetensors"):
+        assert (tmp_path / "run" / name).read_bytes() == (finished / name).read_bytes(), name
+
+
+def test_data_without_labels_is_judged_too(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (80, 16, 16), dtype=np.uint8)
+    np.save(tmp_path / "camera.npy", pixels)
+    settings = config(tmp_path / "camera.npy")
+    settings.stream = "as-is"
+    text = io.StringIO()
+    display = PlainDisplay(Console(file=text, width=120))
+    summary = run(settings, tmp_path / "run", display=display)
+    assert "knn" not in summary
+    assert 0 <= summary["guard"]["score"] <= 100
+    assert "better than its start: " in text.getvalue()
+
+
+def test_methods_without_memory_say_nothing(small_set: Path, tmp_path: Path) -> None:
+    summary = run(config(small_set, "simclr"), tmp_path / "run")
+    assert "guard" not in summary
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_it_is_shown_in_a_plain_phrase(live: bool, small_set: Path, tmp_path: Path) -> None:
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=live, width=120, height=40)
+    run(
+        config(small_set),
+        tmp_path / "run",
+        display=LiveDisplay(console) if live else PlainDisplay(console),
+    )
+    shown = text.getvalue()
+    assert re.search(
+        r"better than its start: (yes|no|not clearly) \(view retrieval \d+ % against", shown
+    )
+    assert ("without labels" in shown) == live
+
+
+def test_being_worse_is_warned_about_after_a_tenth_of_the_stream_once_until_it_is_over() -> None:
+    watch = HealthWatch(images=1000)
+
+    def warnings(position: int, better: bool) -> int:
+        told = {"score": 1.0, "start_score": 2.0, "better": better}
+        return len(watch.look_at_evaluation({"position": position, "guard": told}))
+
+    given = [(100, False), (200, False), (300, False), (400, True), (500, False)]
+    assert [warnings(*each) for each in given] == [0, 1, 0, 0, 1]
+    assert watch.look_at_evaluation({"position": 600}) == []
+
+
+def test_the_benchmark_prints_how_far_it_agrees_with_knn(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([str(finished)])
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["skipped"] == 0
+    assert figures["all"]["runs"] == 1
+    assert figures["all"]["spearman"] is None
+    assert figures["all"]["better_right"] in (0, 1)
