@@ -38,7 +38,7 @@ def test_loss_is_the_formula_for_any_positives(n, m, dim, seed, tau, data):
     close(loss, slow.contrastive(z.numpy(), list(positives), tau))
 
 
-@given(**SIZES)
+@given(**SIZES | {"tau": st.floats(0.2, 1)})  # at lower ones a far negative is lost in rounding
 def test_memory_views_are_negatives_only(n, m, dim, seed, tau):
     z = slow.unit_views(2 * (n + m), dim, seed)
     loss = contrastive_loss(dot_products(z), twin_positives(n, len(z)), tau)
