@@ -22,6 +22,7 @@ MODULES = (
     "peak_memory",
     "checkpoint",
     "startup",
+    "stam",
 )
 BUSY = 0.5  # load per core above which times say little
 
