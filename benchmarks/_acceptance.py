@@ -1,0 +1,108 @@
+"""How many views are accepted as pseudo-positives, and how many of these rightly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from benchmarks._batches import Batch
+from scale.losses import (
+    dot_products,
+    image_similarity,
+    label_positives,
+    pseudo_positives,
+    pseudo_positives_of_images,
+    symmetric_sne,
+    twin_positives,
+)
+from scale.methods import ReplayLearner
+
+KAPPAS = (0.01, 0.03, 0.1, 0.3)
+MUS = (0.05, 0.1, 0.3, 0.6, 0.9)
+
+Cell = tuple[str, float, float]
+"""Space, kappa and mu."""
+
+
+@dataclass
+class Tally:
+    """Pairs of a stream view and another one, counted over batches."""
+
+    batches: int = 0
+    views: int = 0
+    candidates: int = 0
+    """Other stream views."""
+    accepted: int = 0
+    """Those that are pseudo-positives."""
+    others: int = 0
+    """Candidates that are not the view's twin."""
+    others_of_class: int = 0
+    """Those of the view's class."""
+    others_accepted: int = 0
+    accepted_of_class: int = 0
+
+    def __add__(self, more: Tally) -> Tally:
+        return Tally(
+            *(a + b for a, b in zip(vars(self).values(), vars(more).values(), strict=True))
+        )
+
+    def rates(self) -> dict[str, float | None]:
+        """Return the mean number per view, and shares in percent.
+
+        `precision` is that of the accepted ones that are not twins, of which there are `pairs`:
+        None when there are none, and when all candidates are of one class. `chance` is what
+        accepting at random would give.
+        """
+        told = self.accepted_of_class if self.others_of_class < self.others else None
+        return {
+            "batches": self.batches,
+            "pseudo_positives": round(self.accepted / self.views, 4),
+            "share": _percent(self.accepted, self.candidates),
+            "pairs": self.others_accepted,
+            "precision": _percent(told, self.others_accepted),
+            "chance": _percent(self.others_of_class, self.others),
+        }
+
+
+def tallies(learner: ReplayLearner, batch: Batch) -> Iterator[tuple[Cell, Tally]]:
+    """Count the pseudo-positives that an update with this batch would have, in each cell.
+
+    The pass is that of an update, in training mode: BatchNorm takes the statistics of the views.
+    """
+    n = batch.n
+    with torch.no_grad():
+        z = learner._forward(batch.views)  # (2(m+n), 128)
+    h = learner.features_  # (2(m+n), d)
+    assert h is not None
+    dots = dot_products(z)
+    twins = twin_positives(n, 2 * n)  # (2n, 2n)
+    of_class = label_positives(batch.labels.repeat(2)) & ~twins
+    for kappa in KAPPAS:
+        of_views, of_images = symmetric_sne(dots, kappa), image_similarity(h, n, kappa)
+        for mu in MUS:
+            found = {
+                "z": pseudo_positives(of_views, n, mu),
+                "h": pseudo_positives_of_images(of_images, n, mu),
+            }
+            for space, positives in found.items():
+                accepted = positives[:, : 2 * n]
+                others = accepted & ~twins
+                yield (
+                    (space, kappa, mu),
+                    Tally(
+                        batches=1,
+                        views=2 * n,
+                        candidates=2 * n * (2 * n - 1),
+                        accepted=int(accepted.sum()),
+                        others=2 * n * (2 * n - 2),
+                        others_of_class=int(of_class.sum()),
+                        others_accepted=int(others.sum()),
+                        accepted_of_class=int((others & of_class).sum()),
+                    ),
+                )
+
+
+def _percent(part: int | None, whole: int) -> float | None:
+    return None if part is None or whole == 0 else round(100 * part / whole, 4)
