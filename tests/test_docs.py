@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from benchmarks.pseudo_positives import main as pseudo_positives
 
 from scale.cli import main
 from scale.data import DATASETS
@@ -17,6 +18,11 @@ from scale.models import ENCODERS
 from scale.streams import STREAMS
 
 ROOT = Path(__file__).parents[1]
+PRINTERS = {"scale": main, "python -m benchmarks.pseudo_positives": pseudo_positives}
+MARKED = re.compile(
+    rf"^<!-- ({'|'.join(map(re.escape, PRINTERS))}) (.*?) -->\n(.*?)^<!-- end -->", re.M | re.S
+)
+"""A table that a command prints, between the command and the end."""
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -52,9 +58,19 @@ def test_tables_are_what_the_command_prints(
     page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    tables = re.findall(
-        r"^<!-- scale ((?:table|methods) .*?) -->\n(.*?)<!-- end -->", page.read_text(), re.M | re.S
-    )
-    for arguments, shown in tables:
-        assert main(shlex.split(arguments)) == 0
+    for command, arguments, shown in MARKED.findall(page.read_text()):
+        assert PRINTERS[command](shlex.split(arguments)) == 0
         assert capsys.readouterr().out.strip() == shown.strip()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_everything_that_is_marked_is_checked(page: Path) -> None:
+    text = page.read_text()
+    assert len(MARKED.findall(text)) == text.count("<!-- end -->")
+
+
+def test_a_table_of_the_benchmark_may_be_marked() -> None:
+    command = "python -m benchmarks.pseudo_positives"
+    table = "caption\n\n| kappa | mu 0.05 |\n"
+    page = f"text\n<!-- {command} --table a.jsonl -->\n{table}<!-- end -->\n"
+    assert MARKED.findall(page) == [(command, "--table a.jsonl", table)]
