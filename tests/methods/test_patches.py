@@ -49,14 +49,14 @@ def patches_of(image: np.ndarray, side: int) -> np.ndarray:
 
 
 def whitening(learner: Patches) -> np.ndarray:
-    values, axes = np.linalg.eigh(learner.patch_moments_.covariance().numpy())
+    values, axes = np.linalg.eigh(learner.dictionary_.moments.covariance().numpy())
     return axes @ np.diag(1 / np.sqrt(values + learner.epsilon)) @ axes.T
 
 
 def slow_features(learner: Patches, image: np.ndarray) -> np.ndarray:
     """The formula of Coates, Lee and Ng, patch by patch, in float64."""
     white = whitening(learner)
-    centroids = learner.centroids_.numpy() @ white
+    centroids = learner.dictionary_.centroids.numpy() @ white
     patches = patches_of(image, learner.patch_side)
     active = np.zeros((*patches.shape[:2], len(centroids)))
     for row, column in np.ndindex(*patches.shape[:2]):
@@ -116,7 +116,7 @@ def test_without_a_sample_features_only_have_length_one():
 def test_whitening_follows_the_patches_of_the_stream():
     learner = learned(epsilon=1e-9)
     white = whitening(learner)
-    white_covariance = white @ learner.patch_moments_.covariance().numpy() @ white
+    white_covariance = white @ learner.dictionary_.moments.covariance().numpy() @ white
     values = np.linalg.eigvalsh(white_covariance)
     # All directions but one: patches have mean 0.
     np.testing.assert_allclose(values[1:], 1, atol=0.01)
@@ -139,24 +139,24 @@ def test_one_pass_comes_near_to_what_kmeans_finds_in_many():
 
     stream = np.concatenate([photos(32, seed) for seed in range(20)])
     theirs = KMeans(12, n_init=1, random_state=0).fit(whitened(stream))
-    assert error(learner.centroids_.numpy() @ white) < 1.1 * error(theirs.cluster_centers_)
+    assert error(learner.dictionary_.centroids.numpy() @ white) < 1.1 * error(theirs.cluster_centers_)
 
 
 def test_each_centroid_is_the_mean_of_the_patches_it_won():
     """Whitening changes with every batch; a centroid that wins all patches is still their mean."""
     learner = learned(batches=5, clusters=1)
-    mean = learner.patch_moments_.mean
-    assert learner.counts_.item() == learner.patch_moments_.count.item() == 5 * 32 * 16
-    torch.testing.assert_close(learner.centroids_[0], mean)
+    mean = learner.dictionary_.moments.mean
+    assert learner.dictionary_.counts.item() == learner.dictionary_.moments.count.item() == 5 * 32 * 16
+    torch.testing.assert_close(learner.dictionary_.centroids[0], mean)
 
 
 def test_centroids_that_win_nothing_are_put_where_patches_are():
     learner = learned()
-    learner.centroids_[3] = 1e6
-    learner.counts_[3] = 0
+    learner.dictionary_.centroids[3] = 1e6
+    learner.dictionary_.counts[3] = 0
     learner.partial_fit(photos(32, seed=77))
-    assert learner.centroids_[3].abs().max() < 20
-    assert learner.counts_[3] > 0
+    assert learner.dictionary_.centroids[3].abs().max() < 20
+    assert learner.dictionary_.counts[3] > 0
     assert learner.diagnostics_["reseeded"] >= 1
 
 
@@ -168,7 +168,7 @@ def test_a_mostly_empty_stream_keeps_centroids_for_the_rest():
         sparse[:, :, 12:20, 12:20] = images(32, seed, shape=(1, 8, 8))
         learner.partial_fit(sparse)
     assert learner.diagnostics_["reseeded"] <= 2
-    assert (learner.centroids_.abs().sum(1) > 1).sum() >= 8
+    assert (learner.dictionary_.centroids.abs().sum(1) > 1).sum() >= 8
 
 
 def test_flat_images_have_features():

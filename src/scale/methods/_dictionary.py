@@ -1,0 +1,211 @@
+"""Centroids of small patches, found online and without gradients."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from scale._errors import InputError
+from scale.methods._moments import Moments
+from scale.methods._windows import windows
+
+Cells = Literal["quadrants", "halves"]
+
+CONTRAST = 10 / 255**2  # added to a patch's variance, so that noise in flat patches stays small
+DEAD = 0.1  # a centroid with less than this share of the mean count is put elsewhere
+ELEMENTS = 2**20  # distances held at once: more leave the processor's cache, at half the speed
+
+
+class PatchDictionary(nn.Module):
+    """Clusters patches of a stream, and tells how near the patches of an image come to each.
+
+    Patches are brought to mean 0 and variance 1, whitened, and clustered by k-means in mini-batches
+    in which each centroid is the mean of the patches it ever won. It stays on the CPU in float64:
+    sums over a long stream outgrow float32's digits.
+
+    Parameters
+    ----------
+    image_shape
+        Channels, height and width.
+    clusters
+        Centroids (K).
+    patch_side
+        Side of the patches.
+    patches_per_image
+        Patches drawn of each stream image.
+    epsilon
+        Added to the variances of patches when they are whitened.
+    generator
+        Draws the patches, and the first centroids.
+
+    Attributes
+    ----------
+    centroids
+        (K, p), as patches before whitening. Whitening follows the stream and is linear, so the
+        whitened mean of patches is the mean of whitened patches, whatever it has become meanwhile.
+    counts
+        Patches that each centroid won, (K,).
+    moments
+        Mean and covariance of the patches so far.
+
+    References
+    ----------
+    Coates, Lee and Ng (2011), An Analysis of Single-Layer Networks in Unsupervised Feature
+    Learning, AISTATS.
+    """
+
+    centroids: Tensor
+    counts: Tensor
+
+    def __init__(
+        self,
+        image_shape: tuple[int, int, int],
+        *,
+        clusters: int,
+        patch_side: int,
+        patches_per_image: int,
+        epsilon: float,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        channels, height, width = image_shape
+        named = {
+            "clusters": clusters,
+            "patch_side": patch_side,
+            "patches_per_image": patches_per_image,
+        }
+        for name, value in named.items():
+            if value < 1:
+                raise InputError(f"{name} must be 1 or more, got {value}")
+        if epsilon <= 0:
+            raise InputError(f"epsilon must be above 0, got {epsilon}")
+        if patch_side >= min(height, width):
+            raise InputError(
+                f"images are {height} x {width}, too small for patches of side {patch_side}; "
+                "lower patch_side"
+            )
+        self.patch_side, self.patches_per_image = patch_side, patches_per_image
+        self.epsilon, self.generator = epsilon, generator
+        p = channels * patch_side**2
+        self.register_buffer(
+            "centroids", torch.randn(clusters, p, generator=generator, dtype=torch.float64)
+        )
+        self.register_buffer("counts", torch.zeros(clusters, dtype=torch.float64))
+        self.moments = Moments(p)
+
+    def learn(self, pixels: Tensor) -> dict[str, float]:
+        """Take in images of the stream, (n, c, h, w) in [0, 1].
+
+        Returns
+        -------
+        dict
+            Mean distance of a patch to its centroid, and how many centroids were put elsewhere.
+        """
+        patches = self._draw(pixels).double()  # (patches, p)
+        self.moments.update(patches)
+        whitener = self._whitener()
+        reseeded = self._reseed(patches, whitener)
+        return {"distance": self._cluster(patches, whitener), "reseeded": reseeded}
+
+    def activations(self, pixels: Tensor, cells: Cells, stride: int = 1) -> Tensor:
+        """Return how near the patches of images come to the centroids, averaged over cells.
+
+        A patch at distances z of the centroids activates centroid k by max(0, mean(z) - z_k).
+
+        Parameters
+        ----------
+        pixels
+            (n, c, h, w) in [0, 1], on any device.
+        cells
+            Four quadrants of the image, or its upper and its lower half.
+        stride
+            Pixels from one patch to the next.
+
+        Returns
+        -------
+        Tensor
+            (n, cells * K).
+        """
+        device, side = pixels.device, self.patch_side
+        whitener = self._whitener()
+        to_white = whitener.to(device, torch.float32)
+        centroids = (self.centroids @ whitener).to(device, torch.float32)  # (K, p)
+        rows, columns = ((length - side) // stride + 1 for length in pixels.shape[2:])
+        averages = _averages(rows, columns, cells).to(device)  # (cells, rows * columns)
+        pooled = []
+        for part in torch.split(pixels, max(1, ELEMENTS // (rows * columns * len(centroids)))):
+            patches = windows(part, side, stride).reshape(-1, centroids.shape[1])
+            distances = _distances(_normalise(patches) @ to_white, centroids)
+            active = (distances.mean(1, keepdim=True) - distances).relu_()
+            pooled.append(averages @ active.view(len(part), rows * columns, -1))  # (n, cells, K)
+        return torch.cat(pooled).flatten(1)
+
+    def _draw(self, pixels: Tensor) -> Tensor:
+        grid = windows(pixels, self.patch_side)  # (n, rows, columns, c, side, side)
+        n, rows, columns = grid.shape[:3]
+        image = torch.arange(n).repeat_interleave(self.patches_per_image)  # (patches,)
+        row = torch.randint(rows, image.shape, generator=self.generator)
+        column = torch.randint(columns, image.shape, generator=self.generator)
+        return _normalise(grid[image, row, column].flatten(1))
+
+    def _reseed(self, patches: Tensor, whitener: Tensor) -> int:
+        """Put centroids that win next to nothing, at first all, where patches have none near."""
+        dead = self.counts <= DEAD * self.counts.mean()
+        moved = dead.nonzero()[: len(patches), 0]
+        if len(moved) == 0:
+            return 0
+        weights = patches.new_full((len(patches),), torch.finfo(patches.dtype).eps)
+        if not dead.all():
+            # As in k-means++: drawn uniformly, they would fall into an empty background once more.
+            living = self.centroids[~dead] @ whitener
+            weights += torch.cdist(patches @ whitener, living).amin(1).square()
+            # As in scikit-learn's MiniBatchKMeans: a count that keeps them from dying at once.
+            self.counts[moved] = self.counts[~dead].min()
+        chosen = torch.multinomial(weights, len(moved), generator=self.generator)
+        self.centroids[moved] = patches[chosen]
+        return len(moved)
+
+    def _cluster(self, patches: Tensor, whitener: Tensor) -> float:
+        """Move each centroid to the mean of the patches it ever won."""
+        distances = torch.cdist(patches @ whitener, self.centroids @ whitener)  # (patches, K)
+        nearest, winner = distances.min(1)
+        won = F.one_hot(winner, len(self.centroids)).double()  # (patches, K)
+        hits = won.sum(0)
+        self.counts += hits
+        moves = won.T @ patches - hits[:, None] * self.centroids
+        self.centroids += moves / self.counts.clamp(min=1)[:, None]
+        return float(nearest.mean())
+
+    def _whitener(self) -> Tensor:
+        """Return the symmetric whitening matrix of patches, (p, p)."""
+        variances, axes = torch.linalg.eigh(self.moments.covariance())
+        whitener: Tensor = (axes * (variances.clamp(min=0) + self.epsilon).rsqrt()) @ axes.T
+        return whitener
+
+
+def _normalise(patches: Tensor) -> Tensor:
+    """Bring patches, (n, p), to mean 0 and, unless they are flat, to variance 1."""
+    centred = patches - patches.mean(1, keepdim=True)
+    return centred.div_((centred.square().mean(1, keepdim=True) + CONTRAST).sqrt_())
+
+
+def _distances(rows: Tensor, centroids: Tensor) -> Tensor:
+    """Return Euclidean distances, (n, K), by one matrix product; `torch.cdist` takes longer."""
+    squares = rows.square().sum(1, keepdim=True)
+    products = torch.addmm(centroids.square().sum(1), rows, centroids.T, alpha=-2)
+    return products.add_(squares).clamp_(min=0).sqrt_()
+
+
+def _averages(rows: int, columns: int, cells: Cells) -> Tensor:
+    """Return the averages over the cells of a map as a matrix, (cells, rows * columns)."""
+    top = torch.arange(rows) < (rows + 1) // 2
+    left = torch.arange(columns) < (columns + 1) // 2
+    vertical = torch.stack([top, ~top]).float()  # (2, rows)
+    horizontal = torch.ones(1, columns)  # (1 or 2, columns)
+    if cells == "quadrants":
+        horizontal = torch.stack([left, ~left]).float()
+    members = torch.einsum("ar,bc->abrc", vertical, horizontal).flatten(0, 1).flatten(1)
+    return members / members.sum(1, keepdim=True)
