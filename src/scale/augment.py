@@ -247,8 +247,9 @@ _MNIST = Augmentation(
     rotation=15, translate=0.1, zoom=(0.8, 1.2), shear=10, jitter=0.8, brightness=0.4, contrast=0.4
 )
 AUGMENTATIONS.register("cifar")(_CIFAR)
+# The paper's for TinyImageNet: colours stay as they are.
 AUGMENTATIONS.register("tinyimagenet")(
-    replace(_CIFAR, crop_scale=(0.08, 1.0), interpolation="bicubic", size=32)
+    Augmentation(crop_scale=(0.08, 1.0), interpolation="bicubic", flip=0.5, size=32)
 )
 AUGMENTATIONS.register("mnist")(_MNIST)
 # Digits at any place and of any size in the image want stronger shifts and zooms.

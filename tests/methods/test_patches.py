@@ -139,15 +139,16 @@ def test_one_pass_comes_near_to_what_kmeans_finds_in_many():
 
     stream = np.concatenate([photos(32, seed) for seed in range(20)])
     theirs = KMeans(12, n_init=1, random_state=0).fit(whitened(stream))
-    assert error(learner.dictionary_.centroids.numpy() @ white) < 1.1 * error(theirs.cluster_centers_)
+    ours = learner.dictionary_.centroids.numpy() @ white
+    assert error(ours) < 1.1 * error(theirs.cluster_centers_)
 
 
 def test_each_centroid_is_the_mean_of_the_patches_it_won():
     """Whitening changes with every batch; a centroid that wins all patches is still their mean."""
     learner = learned(batches=5, clusters=1)
-    mean = learner.dictionary_.moments.mean
-    assert learner.dictionary_.counts.item() == learner.dictionary_.moments.count.item() == 5 * 32 * 16
-    torch.testing.assert_close(learner.dictionary_.centroids[0], mean)
+    dictionary = learner.dictionary_
+    assert dictionary.counts.item() == dictionary.moments.count.item() == 5 * 32 * 16
+    torch.testing.assert_close(dictionary.centroids[0], dictionary.moments.mean)
 
 
 def test_centroids_that_win_nothing_are_put_where_patches_are():

@@ -47,6 +47,4 @@ def whitening(sample: Tensor, ridge: float, keep: int | None = None) -> Whitenin
         variances, axes = torch.linalg.eigh(covariance)  # from the least to the greatest
         variances, axes = variances[-keep:].clamp(min=0), axes[:, -keep:]
         matrix = axes * (variances + added).rsqrt()
-    return Whitening(
-        mean.to(sample.device, torch.float32), matrix.to(sample.device, torch.float32)
-    )
+    return Whitening(mean.to(sample.device, torch.float32), matrix.to(sample.device, torch.float32))
