@@ -21,6 +21,7 @@ from scale.methods.pixels import Pixels
 from scale.methods.pnn import PNN
 from scale.methods.random import Random
 from scale.methods.scale import SCALE
+from scale.methods.scale_plus import ScalePlus
 from scale.methods.si import SI
 from scale.methods.simclr import SimCLR
 from scale.methods.stam import STAM
@@ -52,6 +53,7 @@ __all__ = [
     "Pixels",
     "Random",
     "ReplayLearner",
+    "ScalePlus",
     "SimCLR",
     "SupCon",
     "load",

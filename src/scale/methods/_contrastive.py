@@ -167,6 +167,10 @@ class ContrastiveLearner(Learner):
         self.optimizer_.step()
 
     def _embed(self, batch: Tensor) -> Tensor:
+        return self._encode(batch)
+
+    def _encode(self, batch: Tensor) -> Tensor:
+        """Return the encoder's features h of a checked uint8 batch; changes nothing."""
         pixels = resize(batch.to(self.device), self.augmentation_.size)
         pixels = pixels.sub_(PIXEL_MEAN).div_(PIXEL_STD)
         self.encoder_.eval()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -11,8 +9,6 @@ from torch import Tensor, nn
 from scale._errors import InputError
 from scale.methods._moments import Moments
 from scale.methods._windows import windows
-
-Cells = Literal["quadrants", "halves"]
 
 CONTRAST = 10 / 255**2  # added to a patch's variance, so that noise in flat patches stays small
 DEAD = 0.1  # a centroid with less than this share of the mean count is put elsewhere
@@ -110,8 +106,8 @@ class PatchDictionary(nn.Module):
         reseeded = self._reseed(patches, whitener)
         return {"distance": self._cluster(patches, whitener), "reseeded": reseeded}
 
-    def activations(self, pixels: Tensor, cells: Cells, stride: int = 1) -> Tensor:
-        """Return how near the patches of images come to the centroids, averaged over cells.
+    def activations(self, pixels: Tensor) -> Tensor:
+        """Return how near the patches of images come to the centroids, averaged over quadrants.
 
         A patch at distances z of the centroids activates centroid k by max(0, mean(z) - z_k).
 
@@ -119,28 +115,24 @@ class PatchDictionary(nn.Module):
         ----------
         pixels
             (n, c, h, w) in [0, 1], on any device.
-        cells
-            Four quadrants of the image, or its upper and its lower half.
-        stride
-            Pixels from one patch to the next.
 
         Returns
         -------
         Tensor
-            (n, cells * K).
+            (n, 4K).
         """
         device, side = pixels.device, self.patch_side
         whitener = self._whitener()
         to_white = whitener.to(device, torch.float32)
         centroids = (self.centroids @ whitener).to(device, torch.float32)  # (K, p)
-        rows, columns = ((length - side) // stride + 1 for length in pixels.shape[2:])
-        averages = _averages(rows, columns, cells).to(device)  # (cells, rows * columns)
+        rows, columns = (length - side + 1 for length in pixels.shape[2:])
+        averages = _averages(rows, columns).to(device)  # (4, rows * columns)
         pooled = []
         for part in torch.split(pixels, max(1, ELEMENTS // (rows * columns * len(centroids)))):
-            patches = windows(part, side, stride).reshape(-1, centroids.shape[1])
+            patches = windows(part, side).reshape(-1, centroids.shape[1])
             distances = _distances(_normalise(patches) @ to_white, centroids)
             active = (distances.mean(1, keepdim=True) - distances).relu_()
-            pooled.append(averages @ active.view(len(part), rows * columns, -1))  # (n, cells, K)
+            pooled.append(averages @ active.view(len(part), rows * columns, -1))  # (n, 4, K)
         return torch.cat(pooled).flatten(1)
 
     def _draw(self, pixels: Tensor) -> Tensor:
@@ -199,13 +191,11 @@ def _distances(rows: Tensor, centroids: Tensor) -> Tensor:
     return products.add_(squares).clamp_(min=0).sqrt_()
 
 
-def _averages(rows: int, columns: int, cells: Cells) -> Tensor:
-    """Return the averages over the cells of a map as a matrix, (cells, rows * columns)."""
+def _averages(rows: int, columns: int) -> Tensor:
+    """Return the averages over the quadrants of a map as a matrix, (4, rows * columns)."""
     top = torch.arange(rows) < (rows + 1) // 2
     left = torch.arange(columns) < (columns + 1) // 2
     vertical = torch.stack([top, ~top]).float()  # (2, rows)
-    horizontal = torch.ones(1, columns)  # (1 or 2, columns)
-    if cells == "quadrants":
-        horizontal = torch.stack([left, ~left]).float()
+    horizontal = torch.stack([left, ~left]).float()  # (2, columns)
     members = torch.einsum("ar,bc->abrc", vertical, horizontal).flatten(0, 1).flatten(1)
     return members / members.sum(1, keepdim=True)

@@ -82,7 +82,7 @@ class ReplayLearner(ContrastiveLearner):
         """Return the features by which the policy chooses, of memory and then of the batch."""
         images = torch.cat([self.memory_.images, batch]) if len(self.memory_) else batch
         with torch.no_grad():
-            return torch.cat([self._embed(chunk) for chunk in torch.split(images, CHUNK)])
+            return torch.cat([self._encode(chunk) for chunk in torch.split(images, CHUNK)])
 
     def _columns(self, batch: Tensor, labels: Tensor | None) -> dict[str, Tensor]:
         """Return what is kept with each image of the batch: one row per image and name."""

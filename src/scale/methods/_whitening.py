@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+ROUNDING = 1e-12  # a variance of this share of the greatest one is none
+
 
 class Whitening(NamedTuple):
     """What is taken from features, (d,), and by what they are multiplied, (d, k)."""
@@ -30,7 +32,8 @@ def whitening(sample: Tensor, ridge: float, keep: int | None = None) -> Whitenin
         Added to the covariance, relative to its mean variance: directions in which the sample
         hardly differs are not blown up to noise.
     keep
-        Only this many directions, those in which the sample differs most; all when not given.
+        Only this many directions, those in which the sample differs most; features along directions
+        in which it does not differ are 0. All when not given.
     """
     rows = sample.cpu().double()
     mean = rows.mean(0)
@@ -45,6 +48,8 @@ def whitening(sample: Tensor, ridge: float, keep: int | None = None) -> Whitenin
         matrix: Tensor = torch.linalg.solve_triangular(factor, identity, upper=False).T
     else:
         variances, axes = torch.linalg.eigh(covariance)  # from the least to the greatest
-        variances, axes = variances[-keep:].clamp(min=0), axes[:, -keep:]
-        matrix = axes * (variances + added).rsqrt()
+        variances, axes = variances[-keep:], axes[:, -keep:]
+        # Which directions a small sample does not have at all is a matter of rounding.
+        there = variances > ROUNDING * variances[-1]
+        matrix = axes * torch.where(there, (variances.clamp(min=0) + added).rsqrt(), 0)
     return Whitening(mean.to(sample.device, torch.float32), matrix.to(sample.device, torch.float32))

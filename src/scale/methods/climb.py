@@ -99,5 +99,5 @@ class CLIMB(AlignedLearner):
 
     def _candidate_features(self, batch: Tensor) -> Tensor:
         with torch.no_grad():
-            chunks = [self.projector_(self._embed(part)) for part in torch.split(batch, CHUNK)]
+            chunks = [self.projector_(self._encode(part)) for part in torch.split(batch, CHUNK)]
         return torch.cat(chunks)  # (n, 128)

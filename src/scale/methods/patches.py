@@ -106,7 +106,7 @@ class Patches(Learner):
 
     def _activations(self, batch: Tensor) -> Tensor:
         pixels = resize(batch, self.image_side).to(self.device)
-        return self.dictionary_.activations(pixels, "quadrants")  # (n, 4K)
+        return self.dictionary_.activations(pixels)  # (n, 4K)
 
     def _parts(self) -> dict[str, Part]:
         return {

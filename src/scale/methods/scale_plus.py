@@ -1,0 +1,140 @@
+"""scale-plus: replay beside a dictionary of patches, read out through what is in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from scale._errors import InputError
+from scale.augment import resize
+from scale.methods._base import CHUNK
+from scale.methods._contrastive import _generators
+from scale.methods._dictionary import PatchDictionary
+from scale.methods._facts import Costs
+from scale.methods._registry import register_method
+from scale.methods._state import Part, State
+from scale.methods._whitening import Whitening, whitening
+from scale.methods.er import ER
+from scale.models import ImageShape
+
+
+@register_method("scale-plus")
+@dataclass(kw_only=True)
+class ScalePlus(ER):
+    """Our learner: replay of SCALE's kind without what did not help, and clusters of patches.
+
+    The encoder learns as in `er`: NT-Xent over new views of stream and replayed images, every view
+    an anchor, replayed from a reservoir. Beside it a `PatchDictionary` clusters small patches of
+    the stream; it needs no gradient, is of use after the first batch and forgets nothing.
+
+    Features are half the patches' and half the encoder's, together as many as the encoder has. Each
+    half is brought to its square root, whitened as the images in memory are, so that it depends
+    on the whole stream and not on its last batch, and given a fixed length.
+
+    Attributes
+    ----------
+    dictionary_
+        The centroids, and what is known of patches; None without patches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> images = np.random.default_rng(0).integers(0, 256, (8, 1, 28, 28), dtype=np.uint8)
+    >>> learner = ScalePlus(encoder="cnn", augmentation="mnist", steps_per_batch=1)
+    >>> learner.partial_fit(images).transform(images).shape
+    (8, 128)
+    """
+
+    clusters: int = 400
+    """Centroids of the dictionary; 0: no patches, all features are the encoder's."""
+    patch_side: int = 6
+    """Side of the patches; half of the image's side when that is less."""
+    patch_weight: float = 1.5
+    """Length of the patches' half of the features; that of the encoder's half is 1."""
+    root: bool = True
+    """Take the square root of features before they are whitened."""
+    ridge: float = 1.0
+    """Added to the covariance by which features are whitened, relative to their mean variance."""
+
+    patches_per_image: ClassVar[int] = 16
+    epsilon: ClassVar[float] = 0.1  # added to the variances of patches when they are whitened
+
+    def costs(self) -> Costs:
+        costs = super().costs()
+        return replace(costs, memory=f"{costs.memory}, {self.clusters} centroids of patches")
+
+    def _start(self, image_shape: ImageShape) -> None:
+        if self.clusters < 0:
+            raise InputError(f"clusters must be 0 or more, got {self.clusters}")
+        for name in ("patch_weight", "ridge"):
+            if getattr(self, name) <= 0:
+                raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
+        super()._start(image_shape)
+        self._patch_rng = _generators(self.seed, 4)[3]
+        self.dictionary_ = self._make_dictionary() if self.clusters else None
+        self._readout: tuple[Whitening | None, Whitening] | None = None  # made when asked for
+
+    def _make_dictionary(self) -> PatchDictionary:
+        side = max(1, min(*self._view_shape[1:]) // 2)
+        return PatchDictionary(
+            self._view_shape,
+            clusters=self.clusters,
+            patch_side=min(self.patch_side, side),
+            patches_per_image=self.patches_per_image,
+            epsilon=self.epsilon,
+            generator=self._patch_rng,
+        )
+
+    def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        self._readout = None
+        if self.dictionary_ is not None:
+            self.dictionary_.learn(resize(batch, self.augmentation_.size))
+        super()._learn(batch, labels)
+
+    def _embed(self, batch: Tensor) -> Tensor:
+        h = self._encode(batch)  # (n, d)
+        if len(self.memory_) == 0:
+            return h
+        if self._readout is None:
+            self._readout = self._fit_readout(h.shape[1])
+        of_patches, of_encoder = self._readout
+        learned = F.normalize(of_encoder(self._rooted(h)))
+        if of_patches is None:
+            return learned
+        patches = F.normalize(of_patches(self._activations(batch)))
+        return F.normalize(torch.cat([self.patch_weight * patches, learned], 1))  # (n, d)
+
+    def _fit_readout(self, dim: int) -> tuple[Whitening | None, Whitening]:
+        """Return how patches and encoder are whitened, so that they have `dim` features in all."""
+        images = torch.split(self.memory_.images, CHUNK)
+        of_patches, share = None, 0
+        if self.dictionary_ is not None and dim > 1:
+            activations = torch.cat([self._activations(part) for part in images])
+            share = min(dim // 2, activations.shape[1])
+            of_patches = whitening(activations, self.ridge, share)
+        features = torch.cat([self._rooted(self._encode(part)) for part in images])
+        return of_patches, whitening(features, self.ridge, dim - share)
+
+    def _activations(self, batch: Tensor) -> Tensor:
+        assert self.dictionary_ is not None
+        pixels = resize(batch.to(self.device), self.augmentation_.size)
+        return self._rooted(self.dictionary_.activations(pixels))  # (n, 4K)
+
+    def _rooted(self, features: Tensor) -> Tensor:
+        if not self.root:
+            return features
+        return features.sign() * features.abs().sqrt()  # an encoder of the user's may go below 0
+
+    def _parts(self) -> dict[str, Part]:
+        parts = super()._parts()
+        if self.dictionary_ is not None:
+            parts |= {"dictionary": self.dictionary_, "patch_rng": self._patch_rng}
+        return parts
+
+    def load_state_dict(self, state: State) -> None:
+        super().load_state_dict(state)
+        self._readout = None

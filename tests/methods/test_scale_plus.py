@@ -1,0 +1,136 @@
+"""scale-plus: an encoder that learns as er does, patches beside it, and one read-out of both."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import scale
+from scale._errors import InputError
+from scale.methods import ER, ScalePlus
+
+from .learners import differences, fit, images, learn, make, state
+
+
+def whiten_slowly(sample: np.ndarray, rows: np.ndarray, keep: int, ridge: float) -> np.ndarray:
+    """Whitened rows of unit length, one direction after the other."""
+    mean = sample.mean(0)
+    covariance = np.cov(sample.T, bias=True)
+    variances, axes = np.linalg.eigh(covariance)
+    added = ridge * np.trace(covariance) / len(covariance)
+    columns = [
+        (rows - mean) @ axes[:, i] / np.sqrt(variances[i] + added)
+        for i in np.argsort(variances)[::-1][:keep]
+        if variances[i] > 1e-12 * variances.max()
+    ]
+    white = np.stack(columns, 1)
+    return white / np.linalg.norm(white, axis=1, keepdims=True)
+
+
+def similarities(features: np.ndarray) -> np.ndarray:
+    """Dot products: they tell all that distances do, whatever the signs and order of directions."""
+    return features @ features.T
+
+
+def test_the_encoder_learns_exactly_as_in_er():
+    ours, er = fit(make("scale-plus")), fit(make("er"))
+    assert isinstance(er, ER)
+    mine = {name: t for name, t in state(ours).items() if not name.startswith(("dictio", "patch"))}
+    assert differences(mine, state(er)) == []
+
+
+def test_features_are_whitened_roots_of_patches_and_of_the_encoder_side_by_side():
+    learner = fit(make("scale-plus", patch_weight=2.0, ridge=0.5))
+    assert isinstance(learner, ScalePlus)
+    assert learner.dictionary_ is not None
+    held, new = learner.memory_.images, torch.from_numpy(images(7, seed=9))
+    er = make("er")
+    er.start((1, 28, 28))
+    er.encoder_.load_state_dict(learner.encoder_.state_dict())
+
+    def of_encoder(batch: torch.Tensor) -> np.ndarray:
+        return np.sqrt(er.transform(batch)).astype(np.float64)
+
+    def of_patches(batch: torch.Tensor) -> np.ndarray:
+        pixels = batch.float() / 255
+        return np.sqrt(learner.dictionary_.activations(pixels).numpy()).astype(float)
+
+    patches = whiten_slowly(of_patches(held), of_patches(new), 64, 0.5)
+    encoder = whiten_slowly(of_encoder(held), of_encoder(new), 64, 0.5)
+    expected = (4 * similarities(patches) + similarities(encoder)) / 5
+    features = learner.transform(new)
+    assert features.shape == (7, 128)
+    np.testing.assert_allclose(similarities(features), expected, atol=2e-4)
+
+
+def test_without_patches_all_features_are_the_encoders():
+    learner = fit(make("scale-plus", clusters=0))
+    assert isinstance(learner, ScalePlus)
+    assert learner.dictionary_ is None
+    assert not any(name.startswith("dictionary") for name in learner.state_dict())
+    features = learner.transform(images(5))
+    assert features.shape == (5, 128)
+    np.testing.assert_allclose(np.linalg.norm(features, axis=1), 1, atol=1e-5)
+
+
+def test_without_the_root_features_differ():
+    batch = images(5, seed=9)
+    rooted, plain = (fit(make("scale-plus", root=root)).transform(batch) for root in (True, False))
+    assert np.abs(similarities(rooted) - similarities(plain)).max() > 1e-3
+
+
+@pytest.mark.parametrize("policy", ["reservoir", "psa", "minred"])
+def test_asking_for_features_changes_nothing_that_is_learned(policy):
+    asked, left_alone = (make("scale-plus", memory_policy=policy) for _ in range(2))
+    for seed in range(4):
+        learn(asked, images(seed=seed))
+        asked.transform(images(3, seed=99))
+        learn(left_alone, images(seed=seed))
+    assert differences(state(asked), state(left_alone)) == []
+
+
+def test_a_loaded_learner_gives_the_same_features_bit_for_bit(tmp_path):
+    learner = fit(make("scale-plus"))
+    before = learner.transform(images(5))
+    learner.save(tmp_path / "learner.safetensors")
+    loaded = scale.load(tmp_path / "learner.safetensors")
+    np.testing.assert_array_equal(loaded.transform(images(5)), before)
+
+
+def test_before_the_first_batch_features_are_the_start_of_the_encoder():
+    start = make("er").transform(images(5))
+    np.testing.assert_array_equal(make("scale-plus").transform(images(5)), start)
+
+
+def test_the_first_batch_may_be_a_single_image_and_images_may_be_small():
+    learner = make("scale-plus")
+    learn(learner, images(1, shape=(3, 8, 8)))
+    features = learner.transform(images(4, shape=(3, 8, 8)))
+    assert features.shape == (4, 128)
+    assert np.isfinite(features).all()
+
+
+def test_an_encoder_of_ones_own_may_have_features_below_zero():
+    own = nn.Sequential(nn.Flatten(), nn.Linear(64, 6))
+    own.output_dim = 6
+    learner = make("scale-plus", encoder=own)
+    learn(learner, images(12, shape=(1, 8, 8)))
+    features = learner.transform(images(4, shape=(1, 8, 8)))
+    assert features.shape == (4, 6)
+    assert np.isfinite(features).all()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"clusters": -1}, "clusters must be 0 or more"),
+        ({"patch_weight": 0.0}, "patch_weight must be above 0"),
+        ({"ridge": -1.0}, "ridge must be above 0"),
+        ({"patch_side": 0}, "patch_side must be 1 or more"),
+    ],
+)
+def test_settings_out_of_range_are_refused(setting, message):
+    with pytest.raises(InputError, match=message):
+        learn(make("scale-plus", **setting), images())
