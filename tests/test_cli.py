@@ -58,7 +58,7 @@ def test_every_parameter_of_the_method_is_an_option(
         main(["run", "--help"])
     assert stopped.value.code == 0
     text = capsys.readouterr().out
-    for field in dataclasses.fields(METHODS["scale"]):
+    for field in dataclasses.fields(METHODS["scale-plus"]):
         if field.name != "seed":
             assert f"--{field.name.replace('_', '-')}" in text
     assert text.count("--seed") == 1
@@ -68,7 +68,7 @@ def test_a_preset_sets_the_parameters_and_options_come_before_it(
     small_set: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    paper = ["--preset", "paper", "--mu", "0.2", "--no-pictures"]
+    paper = ["--method", "scale", "--preset", "paper", "--mu", "0.2", "--no-pictures"]
     assert main(["run", "--dataset", str(small_set), "--out", str(out), *QUICK, *paper]) == 0
     params = json.loads((out / "config.json").read_text())["run"]["params"]
     assert (params["kappa"], params["memory_anchors"], params["mu"]) == (0.1, False, 0.2)
@@ -88,7 +88,7 @@ def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
         (["run", "--out", "x", "--dataset", "no/such/folder/"], "no/such/folder"),
         (["run", "--out", "x", "--stream", "sec"], "known: as-is, iid, seq"),
         (["run", "--out", "x", "--method", "scail"], "did you mean 'scale'"),
-        (["run", "--out", "x", "--preset", "papier"], "known: paper"),
+        (["run", "--out", "x", "--method", "scale", "--preset", "papier"], "known: paper"),
         (["run", "--out", "x", "--memory-policy", "best"], "no memory policy"),
         (["run", "--out", "x", "--encoder", "resnet19"], "did you mean 'resnet18'"),
         (["run", "--out", "x", "--augmentation", "mist"], "did you mean 'mnist'"),
@@ -125,8 +125,8 @@ def test_a_folder_with_a_run_is_not_overwritten(
 def test_resuming_with_another_option_is_refused(
     finished: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    error = refused(capsys, "run", "--out", str(finished), "--resume", "--mu", "0.9")
-    assert "params" in error or "mu" in error
+    error = refused(capsys, "run", "--out", str(finished), "--resume", "--tau", "0.9")
+    assert "params" in error or "tau" in error
 
 
 def test_a_corrupt_image_stops_the_run_or_is_skipped_as_asked(
@@ -169,11 +169,11 @@ def test_evaluate_with_the_usual_bank_gives_what_the_run_gave(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     summary = json.loads((finished / "summary.json").read_text())
-    assert measure_again(finished, None)["scale"]["knn"] == summary["knn"]
+    assert measure_again(finished, None)["scale-plus"]["knn"] == summary["knn"]
     assert measure_again(finished, None)["random"]["knn"] == summary["floors"]["random"]["knn"]
     kept = tmp_path / "evaluations.jsonl"
     assert main(["evaluate", str(finished), "--bank-size", "30", "--to", str(kept)]) == 0
-    assert json.loads(kept.read_text())["measures"]["scale"]["knn"] > 0
+    assert json.loads(kept.read_text())["measures"]["scale-plus"]["knn"] > 0
     text = capsys.readouterr().out
     assert "a bank of 30" in text
     assert "pixels" in text

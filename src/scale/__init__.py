@@ -4,7 +4,7 @@ Examples
 --------
 >>> import numpy as np
 >>> import scale
->>> learner = scale.SCALE(encoder="cnn", augmentation="mnist", steps_per_batch=2)
+>>> learner = scale.ScalePlus(encoder="cnn", augmentation="mnist", steps_per_batch=2)
 >>> camera = np.random.default_rng(0).integers(0, 256, (64, 28, 28, 1), dtype=np.uint8)
 >>> for batch in scale.batches(camera, batch_size=32):
 ...     learner = learner.partial_fit(batch)
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from scale.data import load_dataset, register_dataset
     from scale.evaluate import guard
     from scale.memory import register_policy
-    from scale.methods import SCALE, Learner, load, register_method
+    from scale.methods import SCALE, Learner, ScalePlus, load, register_method
     from scale.models import register_encoder
     from scale.streams import Stream, batches, make_order, register_stream
 
 _HOMES = {
     "SCALE": "scale.methods",
     "Learner": "scale.methods",
+    "ScalePlus": "scale.methods",
     "Stream": "scale.streams",
     "batches": "scale.streams",
     "guard": "scale.evaluate",
@@ -41,6 +42,7 @@ _HOMES = {
 __all__ = [
     "SCALE",
     "Learner",
+    "ScalePlus",
     "Stream",
     "batches",
     "guard",

@@ -118,10 +118,11 @@ def test_the_json_has_stable_keys(
     facts = json.loads(capsys.readouterr().out)
     assert facts.keys() == {"methods", "memory_policies"}
     assert [method["name"] for method in facts["methods"]] == list(METHODS)
+    assert [method["name"] for method in facts["methods"] if method["default"]] == ["scale-plus"]
     for method in facts["methods"]:
         assert set(method) == {
-            *("name", "description", "about", "reference", "knows", "learns", "memory"),
-            *("views", "replayed_views", "backwards", "presets", "parameters"),
+            *("name", "description", "about", "default", "reference", "knows", "learns"),
+            *("memory", "views", "replayed_views", "backwards", "presets", "parameters"),
         }
     assert main(["methods", "all-knowing", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["presets"] == {"shy": {"lr": 0.5}}

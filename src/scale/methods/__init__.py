@@ -4,7 +4,7 @@ from scale.methods._base import Learner, load, restore
 from scale.methods._contrastive import ContrastiveLearner
 from scale.methods._facts import Costs, Knowledge
 from scale.methods._past import PastLearner
-from scale.methods._registry import METHODS, register_method
+from scale.methods._registry import DEFAULT_METHOD, METHODS, register_method
 from scale.methods._replay import ReplayLearner
 from scale.methods.cassle import CaSSLe
 from scale.methods.cla import CLA, CLAR
@@ -31,6 +31,7 @@ __all__ = [
     "CLA",
     "CLAR",
     "CLIMB",
+    "DEFAULT_METHOD",
     "DER",
     "ER",
     "LUMP",

@@ -35,8 +35,6 @@ class AlignedLearner(ReplayLearner):
         The slow copy, if there is one.
     """
 
-    tau: float = 0.1
-    """Temperature of the contrastive loss."""
     omega: float = 1.0
     """Weight of the alignment (authors: 0.1 to 2)."""
     ema: float = 0.999
@@ -52,8 +50,6 @@ class AlignedLearner(ReplayLearner):
         return True
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.tau <= 0:
-            raise InputError(f"tau must be above 0, got {self.tau}")
         if self.omega < 0:
             raise InputError(f"omega must be 0 or more, got {self.omega}")
         if not 0 <= self.ema <= 1:

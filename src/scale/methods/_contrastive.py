@@ -47,6 +47,8 @@ class ContrastiveLearner(Learner):
     """Registered name (resnet18, resnet18_cifar, cnn), or in Python any torch.nn.Module."""
     projection_dim: int = 128
     """Dimension of z, in which the losses compare."""
+    tau: float = 0.1
+    """Temperature of the contrastive loss."""
     augmentation: str = "cifar"
     """Law of the random views: cifar, tinyimagenet, mnist, digits, none."""
     steps_per_batch: int = 20
@@ -71,6 +73,8 @@ class ContrastiveLearner(Learner):
             raise InputError(f"views must be 'once' or 'anew', got {self.views!r}")
         if self.lr < 0:
             raise InputError(f"lr must be 0 or more, got {self.lr}")
+        if self.tau <= 0:
+            raise InputError(f"tau must be above 0, got {self.tau}")
         if self.seed < 0:
             raise InputError(f"seed must be 0 or more, got {self.seed}")
         self.augmentation_ = AUGMENTATIONS[self.augmentation]

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 L = TypeVar("L", bound="type[Learner]")
 
 METHODS: Registry[type[Learner]] = Registry("method")
+DEFAULT_METHOD = "scale-plus"
+"""What is run when no method is named."""
 
 
 def register_method(name: str) -> Callable[[L], L]:

@@ -40,8 +40,6 @@ class CaSSLe(WithPast):
     Models are Continual Learners, CVPR.
     """
 
-    tau: float = 0.1
-    """Temperature of the contrastive loss."""
     kappa: float = 0.2
     """Temperature of the distillation."""
     lam: float = 1.0
@@ -50,8 +48,8 @@ class CaSSLe(WithPast):
     """Hidden units of the predictor."""
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.tau <= 0 or self.kappa <= 0:
-            raise InputError(f"tau and kappa must be above 0, got {self.tau} and {self.kappa}")
+        if self.kappa <= 0:
+            raise InputError(f"kappa must be above 0, got {self.kappa}")
         if self.lam < 0:
             raise InputError(f"lam must be 0 or more, got {self.lam}")
         if self.predictor_dim < 1:

@@ -27,8 +27,6 @@ class Co2L(PastLearner):
 
     memory_policy: str = "random"
     """Which images stay in memory: psa, random, reservoir, fifo, kmeans, minred, label."""
-    tau: float = 0.1
-    """Temperature of the contrastive loss."""
     kappa: float = 0.2
     """Temperature of the current relations."""
     kappa_past: float = 0.01

@@ -17,9 +17,6 @@ from scale.methods._replay import ReplayLearner
 class ER(ReplayLearner):
     """NT-Xent over stream and replayed images, every view an anchor with its twin; reservoir."""
 
-    tau: float = 0.1
-    """Temperature of the contrastive loss."""
-
     def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
         z = self._forward(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
         positives = stream_and_memory_twins(len(stream_views) // 2, len(memory_views) // 2)

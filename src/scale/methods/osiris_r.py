@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from scale._errors import InputError
 from scale.losses import contrastive_loss, cross_contrastive_loss, dot_products, twin_positives
 from scale.methods._registry import register_method
 from scale.methods._replay import ReplayLearner
 from scale.methods._state import Part
-from scale.models import ImageShape, default_rng
+from scale.models import default_rng
 
 
 @register_method("osiris-r")
@@ -35,15 +34,8 @@ class OsirisR(ReplayLearner):
     Learning, CoLLAs.
     """
 
-    tau: float = 0.1
-    """Temperature of the contrastive losses."""
     lam: float = 0.5
     """Weight of the sum of the two losses with memory (released code: 0.5)."""
-
-    def _start(self, image_shape: ImageShape) -> None:
-        if self.tau <= 0:
-            raise InputError(f"tau must be above 0, got {self.tau}")
-        super()._start(image_shape)
 
     def _build_heads(self, weights: torch.Generator) -> None:
         self.past_projector_ = deepcopy(self.projector_)

@@ -62,8 +62,6 @@ class SCALE(PastLearner):
 
     memory_policy: str = "psa"
     """Which images stay in memory: psa, random, reservoir, fifo, kmeans, minred, label."""
-    tau: float = 0.1
-    """Temperature of the contrastive loss."""
     kappa: float = 0.03
     """Temperature of the similarity (paper: 0.1)."""
     mu: float = 0.3
@@ -84,8 +82,8 @@ class SCALE(PastLearner):
     """Past features pass the projector of the past, or today's (released code)."""
 
     def _start(self, image_shape: tuple[int, int, int]) -> None:
-        if self.tau <= 0 or self.kappa <= 0:
-            raise InputError(f"tau and kappa must be above 0, got {self.tau} and {self.kappa}")
+        if self.kappa <= 0:
+            raise InputError(f"kappa must be above 0, got {self.kappa}")
         if self.forgetting_direction not in get_args(Direction):
             raise InputError(
                 f"forgetting_direction must be one of {', '.join(get_args(Direction))}, "

@@ -22,9 +22,6 @@ class SimCLR(ContrastiveLearner):
     Visual Representations, ICML.
     """
 
-    tau: float = 0.1
-    """Temperature of the contrastive loss."""
-
     def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
         z = self._forward(stream_views)  # (2n, 128)
         positives = twin_positives(len(z) // 2, len(z), device=z.device)

@@ -8,7 +8,6 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from scale._errors import InputError
 from scale.losses import contrastive_loss, dot_products, label_positives
 from scale.methods._facts import Knowledge
 from scale.methods._registry import register_method
@@ -41,12 +40,8 @@ class SupCon(ReplayLearner):
 
     memory_policy: str = "label"
     """Which images stay in memory: psa, random, reservoir, fifo, kmeans, minred, label."""
-    tau: float = 0.1
-    """Temperature of the contrastive loss."""
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.tau <= 0:
-            raise InputError(f"tau must be above 0, got {self.tau}")
         super()._start(image_shape)
         self._stream_labels = torch.empty(0, dtype=torch.int64)
 

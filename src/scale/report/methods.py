@@ -12,7 +12,7 @@ import textwrap
 from typing import Any
 
 from scale.memory import POLICIES
-from scale.methods import METHODS, Learner
+from scale.methods import DEFAULT_METHOD, METHODS, Learner
 
 Facts = dict[str, Any]
 
@@ -21,10 +21,11 @@ def method_facts(name: str) -> Facts:
     """Return what is known of a method, as plain values with fixed keys.
 
     ``name``, ``description`` (first line of its docstring), ``about`` (the rest up to the first
-    section), ``reference``, ``knows`` (labels, boundaries, num_classes, many_passes), ``learns``,
-    ``memory``, ``views`` and ``backwards`` (per stream image), ``replayed_views`` (per stream
-    batch), ``presets``, and ``parameters``: of each its name, default and help. Costs and defaults
-    are those of the method as it comes; the recipe of a dataset may change them.
+    section), ``default`` (whether it is run when none is named), ``reference``, ``knows`` (labels,
+    boundaries, num_classes, many_passes), ``learns``, ``memory``, ``views`` and ``backwards`` (per
+    stream image), ``replayed_views`` (per stream batch), ``presets``, and ``parameters``: of each
+    its name, default and help. Costs and defaults are those of the method as it comes; the recipe
+    of a dataset may change them.
 
     Examples
     --------
@@ -39,6 +40,7 @@ def method_facts(name: str) -> Facts:
         "name": name,
         "description": description,
         "about": about,
+        "default": name == DEFAULT_METHOD,
         "reference": _section(method, "References"),
         "knows": dataclasses.asdict(method.knows),
         "learns": method.learns,

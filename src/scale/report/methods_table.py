@@ -27,7 +27,7 @@ def methods_markdown(facts: dict[str, list[Facts]]) -> str:
     policies = [_policy_cells(policy) for policy in facts["memory_policies"]]
     parts = [
         _markdown(["method", "told", *COSTS, "what it does"], methods),
-        LEGEND,
+        _legend(facts["methods"]),
         _markdown(["memory policy", "told", "what it does"], policies),
     ]
     return "\n\n".join(parts)
@@ -54,7 +54,7 @@ def methods_on_terminal(facts: dict[str, list[Facts]], width: int) -> list[Rende
         "memory policies (--memory-policy)", ["policy", "told", "what it does"], policies
     )
     last = Text("scale methods NAME shows one method and its parameters")
-    return [*shown, Text(LEGEND, style="dim"), Text(), below, last]
+    return [*shown, Text(_legend(methods), style="dim"), Text(), below, last]
 
 
 def method_on_terminal(method: Facts) -> list[RenderableType]:
@@ -81,6 +81,11 @@ def method_on_terminal(method: Facts) -> list[RenderableType]:
     about = [Text(), Text(method["about"])] if method["about"] else []
     options = _table("parameters", ["option of scale run", "default", "what it is"], parameters)
     return [title, *about, _table(None, None, facts), options]
+
+
+def _legend(methods: list[Facts]) -> str:
+    default = next(method["name"] for method in methods if method["default"])
+    return f"{LEGEND} scale run takes {default} when no method is named."
 
 
 def _method_cells(method: Facts) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import tyro
 
 from scale._errors import DamagedFileError, InputError
+from scale.methods import DEFAULT_METHOD
 
 PACKAGES = ("scale-lifelong", "torch", "numpy", "scipy", "scikit-learn", "pillow", "safetensors")
 
@@ -25,7 +26,7 @@ class RunConfig:
     """Name (digits, cifar10, cifar100, tinyimagenet10, mnist), hub id, folder, .npy or .npz."""
     stream: str = "seq"
     """Order of arrival: iid, seq, seq-bl, seq-im, seq-cc; as-is for data without labels."""
-    method: str = "scale"
+    method: str = DEFAULT_METHOD
     """The learner; its own parameters are options too."""
     seed: int = 0
     """Seed of the stream, the evaluation sets and the learner."""

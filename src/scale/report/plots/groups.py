@@ -34,7 +34,8 @@ MEASURES = {
 }
 """What can be drawn of a run, and what its axis is called."""
 METHOD_ORDER = (
-    *("scale", "simclr", "pnn", "si", "der", "cassle", "stam", "lump", "co2l", "er", "minred"),
+    *("scale-plus", "scale", "simclr", "pnn", "si", "der", "cassle", "stam", "lump", "co2l"),
+    *("er", "minred"),
     *("cla", "cla-r", "osiris-r", "climb", "supcon", "random", "pixels", "pca", "patches"),
 )
 REFERENCE = "supcon"
