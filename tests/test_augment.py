@@ -242,11 +242,11 @@ def test_jitter_and_grey_fall_on_the_told_share_and_leave_the_others_exact():
     assert torch.equal(greyed[changed], to_grey(plain[changed]).expand(-1, 3, -1, -1))
 
 
-def test_views_of_tinyimagenet_keep_their_colours():
-    """The paper crops and flips these images, and changes no colour."""
+def test_the_papers_views_of_tinyimagenet_keep_their_colours():
+    """It crops and flips these images, and changes no colour."""
     images = torch.zeros(64, 3, 64, 64, dtype=torch.uint8)
     images[:, 0], images[:, 1], images[:, 2] = 200, 100, 50
-    views = two_views(images, AUGMENTATIONS["tinyimagenet"], seeded())
+    views = two_views(images, AUGMENTATIONS["tinyimagenet-paper"], seeded())
     colour = torch.tensor([200, 100, 50])[:, None, None] / 255
     torch.testing.assert_close(views, colour.expand(128, 3, 32, 32))
 

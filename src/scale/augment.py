@@ -247,10 +247,10 @@ _MNIST = Augmentation(
     rotation=15, translate=0.1, zoom=(0.8, 1.2), shear=10, jitter=0.8, brightness=0.4, contrast=0.4
 )
 AUGMENTATIONS.register("cifar")(_CIFAR)
-# The paper's for TinyImageNet: colours stay as they are.
-AUGMENTATIONS.register("tinyimagenet")(
-    Augmentation(crop_scale=(0.08, 1.0), interpolation="bicubic", flip=0.5, size=32)
-)
+_TINYIMAGENET = replace(_CIFAR, crop_scale=(0.08, 1.0), interpolation="bicubic", size=32)
+AUGMENTATIONS.register("tinyimagenet")(_TINYIMAGENET)
+# The paper and its code leave the colours of these images as they are, which serves kNN less.
+AUGMENTATIONS.register("tinyimagenet-paper")(replace(_TINYIMAGENET, jitter=0.0, grey=0.0))
 AUGMENTATIONS.register("mnist")(_MNIST)
 # Digits at any place and of any size in the image want stronger shifts and zooms.
 AUGMENTATIONS.register("digits")(replace(_MNIST, translate=0.25, zoom=(0.6, 1.4)))

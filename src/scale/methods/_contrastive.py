@@ -50,7 +50,7 @@ class ContrastiveLearner(Learner):
     tau: float = 0.1
     """Temperature of the contrastive loss."""
     augmentation: str = "cifar"
-    """Law of the random views: cifar, tinyimagenet, mnist, digits, none."""
+    """Law of the random views: cifar, tinyimagenet, tinyimagenet-paper, mnist, digits, none."""
     steps_per_batch: int = 20
     """Updates for each stream batch."""
     views: Literal["once", "anew"] = "anew"
