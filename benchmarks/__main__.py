@@ -23,6 +23,7 @@ MODULES = (
     "checkpoint",
     "startup",
     "stam",
+    "scale_plus",
 )
 BUSY = 0.5  # load per core above which times say little
 

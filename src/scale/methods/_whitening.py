@@ -38,18 +38,32 @@ def whitening(sample: Tensor, ridge: float, keep: int | None = None) -> Whitenin
     rows = sample.cpu().double()
     mean = rows.mean(0)
     rows = rows - mean
-    covariance = rows.T @ rows / len(rows)
-    added = ridge * covariance.diagonal().mean() + torch.finfo(torch.float32).tiny
-    if keep is None:
-        covariance.diagonal().add_(added)
-        # All whitening matrices give the same distances; the Cholesky factor's is cheap.
-        factor = torch.linalg.cholesky(covariance)
-        identity = torch.eye(len(factor), dtype=factor.dtype)
-        matrix: Tensor = torch.linalg.solve_triangular(factor, identity, upper=False).T
-    else:
-        variances, axes = torch.linalg.eigh(covariance)  # from the least to the greatest
-        variances, axes = variances[-keep:], axes[:, -keep:]
-        # Which directions a small sample does not have at all is a matter of rounding.
-        there = variances > ROUNDING * variances[-1]
-        matrix = axes * torch.where(there, (variances.clamp(min=0) + added).rsqrt(), 0)
+    added = ridge * rows.square().mean() + torch.finfo(torch.float32).tiny
+    matrix = _principal(rows, added, keep) if keep is not None else _triangular(rows, added)
     return Whitening(mean.to(sample.device, torch.float32), matrix.to(sample.device, torch.float32))
+
+
+def _triangular(rows: Tensor, added: Tensor) -> Tensor:
+    """Return a whitening matrix, (d, d); all give the same distances, and this one is cheap."""
+    covariance = rows.T @ rows / len(rows)
+    covariance.diagonal().add_(added)
+    factor = torch.linalg.cholesky(covariance)
+    identity = torch.eye(len(factor), dtype=factor.dtype)
+    matrix: Tensor = torch.linalg.solve_triangular(factor, identity, upper=False).T
+    return matrix
+
+
+def _principal(rows: Tensor, added: Tensor, keep: int) -> Tensor:
+    """Return the whitening matrix of the `keep` directions of greatest variance, (d, keep)."""
+    n, d = rows.shape
+    # Both products have the same variances; the smaller one is cheaper to take apart.
+    products = rows.T @ rows if d <= n else rows @ rows.T
+    variances, vectors = torch.linalg.eigh(products / n)  # from the least to the greatest
+    variances, vectors = variances[-keep:].flip(0), vectors[:, -keep:].flip(1)
+    # Which directions a small sample does not have at all is a matter of rounding.
+    there = variances > ROUNDING * variances[0]
+    variances, vectors = variances[there], vectors[:, there]
+    axes = vectors if d <= n else rows.T @ vectors / (n * variances).sqrt()
+    matrix = rows.new_zeros(d, keep)
+    matrix[:, : len(variances)] = axes * (variances + added).rsqrt()
+    return matrix

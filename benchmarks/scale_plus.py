@@ -1,0 +1,45 @@
+"""a batch of 128 images and the embeddings after it: scale-plus beside SCALE at equal updates."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from benchmarks._learner import images
+from benchmarks._measure import Row, best_of, row
+from scale.methods import SCALE, ScalePlus
+from scale.methods._contrastive import ContrastiveLearner
+
+
+def main(quick: bool = False) -> list[Row]:
+    """Take batches in turns, with full memories; then embed, right after a batch and once more."""
+    n, size = (8, 64) if quick else (128, 1280)
+    rows = []
+    for updates in (1, 2) if quick else (5, 20):
+        ours, scale = (_started(method, updates, n, size) for method in (ScalePlus, SCALE))
+        batch = images(n, seed=1)
+        taken = best_of(
+            {"ours": partial(ours.partial_fit, batch), "scale": partial(scale.partial_fit, batch)},
+            repeats=1 if quick else 3,
+        )
+        named = f"SCALE, {updates} updates"
+        what = f"scale-plus, a batch of {n} with {updates} updates"
+        rows.append(row(what, taken["ours"] * 1e3, (named, taken["scale"] * 1e3)))
+    embedded = images(n, seed=2)
+    ours.partial_fit(batch)
+    embed = {"ours": partial(ours.transform, embedded), "scale": partial(scale.transform, embedded)}
+    first = best_of({"ours": embed["ours"]}, 1, warm_up=False)["ours"]
+    again = best_of(embed, 3)
+    limit = ("SCALE", again["scale"] * 1e3)
+    rows.append(row(f"first embedding of {n} after a batch", first * 1e3, limit=limit))
+    rows.append(row(f"embedding of {n} more", again["ours"] * 1e3, limit=limit))
+    return rows
+
+
+def _started(
+    method: type[ContrastiveLearner], updates: int, n: int, size: int
+) -> ContrastiveLearner:
+    """Return a learner with a full memory."""
+    learner = method(memory_size=size, memory_batch=n, steps_per_batch=updates)  # type: ignore[call-arg]
+    learner.start((3, 32, 32))
+    learner.memory_.update(images(size))  # type: ignore[attr-defined]
+    return learner
