@@ -89,6 +89,7 @@ def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
         (["run", "--out", "x", "--stream", "sec"], "known: as-is, iid, seq"),
         (["run", "--out", "x", "--method", "scail"], "did you mean 'scale'"),
         (["run", "--out", "x", "--method", "scale", "--preset", "papier"], "known: paper"),
+        (["run", "--out", "x", "--preset", "paper"], "did you mean --method scale?"),
         (["run", "--out", "x", "--memory-policy", "best"], "no memory policy"),
         (["run", "--out", "x", "--encoder", "resnet19"], "did you mean 'resnet18'"),
         (["run", "--out", "x", "--augmentation", "mist"], "did you mean 'mnist'"),

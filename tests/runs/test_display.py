@@ -15,7 +15,11 @@ PARAMS = {"encoder": "cnn", "augmentation": "mnist", "steps_per_batch": 2, "memo
 
 def config(dataset: Path, **params: object) -> RunConfig:
     return RunConfig(
-        dataset=str(dataset), stream_batch=20, evaluations=2, params={**PARAMS, **params}
+        dataset=str(dataset),
+        method="scale",
+        stream_batch=20,
+        evaluations=2,
+        params={**PARAMS, **params},
     )
 
 

@@ -35,7 +35,7 @@ def config(dataset: Path, **changes: object) -> RunConfig:
 def test_the_folder_holds_everything_needed_to_repeat_the_run(unbroken: Path) -> None:
     described = json.loads((unbroken / "config.json").read_text())
     assert described["run"]["params"]["steps_per_batch"] == 2
-    assert described["run"]["params"]["lam"] == 0.1, "defaults are written out too"
+    assert described["run"]["params"]["tau"] == 0.1, "defaults are written out too"
     assert {"torch", "numpy", "python", "scale-lifelong"} <= described["versions"].keys()
     assert described["data"]["per_class"] == [40, 40, 40]
     assert described["protocol"]["k"] > 0
@@ -121,6 +121,14 @@ def test_an_unfinished_run_can_be_asked_for_its_learner(small_set: Path, tmp_pat
     early = load_learner(out)
     images = np.zeros((2, 1, 16, 16), np.uint8)
     np.testing.assert_array_equal(early.transform(images), final.transform(images))
+
+
+def test_a_parameter_that_no_learner_can_have_is_refused_before_anything_is_measured(
+    small_set: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="theta must be 1 or more"):
+        run(config(small_set, method="stam", params={"theta": 0}), tmp_path / "run")
+    assert not (tmp_path / "run" / "floors.json").exists()
 
 
 def test_a_folder_with_a_run_is_not_overwritten(small_set: Path, unbroken: Path) -> None:

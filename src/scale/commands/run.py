@@ -46,7 +46,9 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
     preset = _peek(arguments, "--preset")
     if preset is not None and preset not in method.presets:
         known = ", ".join(method.presets) or "none"
-        raise InputError(f"{method.name} has no preset {preset!r} (known: {known})")
+        owners = [name for name in METHODS if preset in METHODS[name].presets]
+        hint = f"; did you mean --method {owners[0]}?" if owners else ""
+        raise InputError(f"{method.name} has no preset {preset!r} (known: {known}){hint}")
     usual = {**recipe_params(dataset, method), **method.presets.get(preset or "", {})}
     Parsed = dataclasses.make_dataclass(
         "Parsed", [("folder", Folder), ("run", RunConfig), ("method", method)]

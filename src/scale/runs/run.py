@@ -151,6 +151,8 @@ def _restore(
     """Bring stream, learner and metrics to where the newest good checkpoint was."""
     found = checkpoints.read(display.message)
     if found is None:
+        channels, height, width = setting.stream.images.shape[1:]
+        setting.learner.start((channels, height, width))  # refuses bad parameters at once
         return MetricsFile(out / "metrics.jsonl"), Meter()
     state, meta = found
     mine = setting.learner.describe()
