@@ -127,7 +127,10 @@ def test_a_parameter_that_no_learner_can_have_is_refused_before_anything_is_meas
     small_set: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="theta must be 1 or more"):
-        run(config(small_set, method="stam", params={"theta": 0}), tmp_path / "run")
+        run(
+            config(small_set, method="stam", params={"receptive_fields": [4], "theta": 0}),
+            tmp_path / "run",
+        )
     assert not (tmp_path / "run" / "floors.json").exists()
 
 
