@@ -53,11 +53,11 @@ class ScalePlus(ER):
     """Centroids of the dictionary; 0: no patches, all features are the encoder's."""
     patch_side: int = 6
     """Side of the patches; half of the image's side when that is less."""
-    patch_weight: float = 1.5
+    patch_weight: float = 2.0
     """Length of the patches' half of the features; that of the encoder's half is 1."""
     root: bool = True
     """Take the square root of features before they are whitened."""
-    ridge: float = 1.0
+    ridge: float = 3.0
     """Added to the covariance by which features are whitened, relative to their mean variance."""
 
     patches_per_image: ClassVar[int] = 16
