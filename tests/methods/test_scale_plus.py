@@ -9,6 +9,7 @@ from torch import nn
 
 import scale
 from scale._errors import InputError
+from scale.augment import resize
 from scale.methods import ER, ScalePlus
 
 from .learners import differences, fit, images, learn, make, state
@@ -112,6 +113,30 @@ def test_the_first_batch_may_be_a_single_image_and_images_may_be_small():
     assert np.isfinite(features).all()
 
 
+def test_patches_of_large_images_are_those_of_reduced_ones():
+    learner = make("scale-plus")
+    large = images(6, shape=(1, 96, 80))
+    learn(learner, large)
+    assert isinstance(learner, ScalePlus)
+    small = resize(torch.from_numpy(large), 32)
+    expected = learner.dictionary_.activations(small).sqrt()
+    torch.testing.assert_close(learner._activations(torch.from_numpy(large)), expected)
+
+
+def test_the_read_out_takes_as_many_images_of_memory_as_told():
+    few, all_ = (make("scale-plus", readout_images=count) for count in (5, 1280))
+    fit(few)
+    fit(all_)
+    assert differences(state(few), state(all_)) == [], "learning does not depend on it"
+    batch = images(4, seed=9)
+    assert (
+        np.abs(similarities(few.transform(batch)) - similarities(all_.transform(batch))).max()
+        > 1e-3
+    )
+    # With at most 5 images, no more than 4 directions of each half are there.
+    assert np.linalg.matrix_rank(few.transform(images(20, seed=9)), tol=1e-4) <= 8
+
+
 def test_an_encoder_of_ones_own_may_have_features_below_zero():
     own = nn.Sequential(nn.Flatten(), nn.Linear(64, 6))
     own.output_dim = 6
@@ -128,6 +153,7 @@ def test_an_encoder_of_ones_own_may_have_features_below_zero():
         ({"clusters": -1}, "clusters must be 0 or more"),
         ({"patch_weight": 0.0}, "patch_weight must be above 0"),
         ({"ridge": -1.0}, "ridge must be above 0"),
+        ({"readout_images": 0}, "readout_images must be 1 or more"),
         ({"patch_side": 0}, "patch_side must be 1 or more"),
     ],
 )

@@ -15,11 +15,14 @@ from scale.methods._base import CHUNK
 from scale.methods._contrastive import _generators
 from scale.methods._dictionary import PatchDictionary
 from scale.methods._facts import Costs
+from scale.methods._images import resized
 from scale.methods._registry import register_method
 from scale.methods._state import Part, State
 from scale.methods._whitening import Whitening, whitening
 from scale.methods.er import ER
 from scale.models import ImageShape
+
+LARGEST_SIDE = 32  # images are brought to it before patches are taken: patches of many are dear
 
 
 @register_method("scale-plus")
@@ -59,6 +62,8 @@ class ScalePlus(ER):
     """Take the square root of features before they are whitened."""
     ridge: float = 3.0
     """Added to the covariance by which features are whitened, relative to their mean variance."""
+    readout_images: int = 1280
+    """Most images of memory by which features are whitened; fewer make embeddings cheaper."""
 
     patches_per_image: ClassVar[int] = 16
     epsilon: ClassVar[float] = 0.1  # added to the variances of patches when they are whitened
@@ -70,18 +75,23 @@ class ScalePlus(ER):
     def _start(self, image_shape: ImageShape) -> None:
         if self.clusters < 0:
             raise InputError(f"clusters must be 0 or more, got {self.clusters}")
+        if self.readout_images < 1:
+            raise InputError(f"readout_images must be 1 or more, got {self.readout_images}")
         for name in ("patch_weight", "ridge"):
             if getattr(self, name) <= 0:
                 raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
         super()._start(image_shape)
         self._patch_rng = _generators(self.seed, 4)[3]
+        large = max(self._view_shape[1:]) > LARGEST_SIDE
+        self._patch_image_side = LARGEST_SIDE if large else self.augmentation_.size
         self.dictionary_ = self._make_dictionary() if self.clusters else None
         self._readout: tuple[Whitening | None, Whitening] | None = None  # made when asked for
 
     def _make_dictionary(self) -> PatchDictionary:
-        side = max(1, min(*self._view_shape[1:]) // 2)
+        shape = resized(self._view_shape, self._patch_image_side)
+        side = max(1, min(shape[1:]) // 2)
         return PatchDictionary(
-            self._view_shape,
+            shape,
             clusters=self.clusters,
             patch_side=min(self.patch_side, side),
             patches_per_image=self.patches_per_image,
@@ -92,7 +102,7 @@ class ScalePlus(ER):
     def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
         self._readout = None
         if self.dictionary_ is not None:
-            self.dictionary_.learn(resize(batch, self.augmentation_.size))
+            self.dictionary_.learn(resize(batch, self._patch_image_side))
         super()._learn(batch, labels)
 
     def _embed(self, batch: Tensor) -> Tensor:
@@ -110,7 +120,10 @@ class ScalePlus(ER):
 
     def _fit_readout(self, dim: int) -> tuple[Whitening | None, Whitening]:
         """Return how patches and encoder are whitened, so that they have `dim` features in all."""
-        images = torch.split(self.memory_.images, CHUNK)
+        count = min(self.readout_images, len(self.memory_))
+        # Spread over memory, in which images may stand in the order of their arrival.
+        chosen = torch.arange(count) * len(self.memory_) // count
+        images = torch.split(self.memory_.images[chosen], CHUNK)
         of_patches, share = None, 0
         if self.dictionary_ is not None and dim > 1:
             activations = torch.cat([self._activations(part) for part in images])
@@ -121,7 +134,7 @@ class ScalePlus(ER):
 
     def _activations(self, batch: Tensor) -> Tensor:
         assert self.dictionary_ is not None
-        pixels = resize(batch.to(self.device), self.augmentation_.size)
+        pixels = resize(batch.to(self.device), self._patch_image_side)
         return self._rooted(self.dictionary_.activations(pixels))  # (n, 4K)
 
     def _rooted(self, features: Tensor) -> Tensor:
