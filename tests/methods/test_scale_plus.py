@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import scale
-from scale._errors import InputError
+from scale._errors import InputError, NonFiniteLossError
 from scale.augment import resize
 from scale.methods import ER, ScalePlus
 
@@ -111,6 +111,18 @@ def test_the_first_batch_may_be_a_single_image_and_images_may_be_small():
     features = learner.transform(images(4, shape=(3, 8, 8)))
     assert features.shape == (4, 128)
     assert np.isfinite(features).all()
+
+
+def test_a_batch_that_fails_leaves_no_trace_in_the_dictionary():
+    learner = fit(make("scale-plus"), last=1)
+    assert isinstance(learner, ScalePlus)
+    before = {k: v for k, v in state(learner).items() if k.startswith(("dictionary", "patch_rng"))}
+    with torch.no_grad():
+        next(learner.projector_.parameters()).fill_(torch.nan)
+    with pytest.raises(NonFiniteLossError):
+        learn(learner, images(seed=1))
+    after = {k: v for k, v in state(learner).items() if k in before}
+    assert differences(before, after) == []
 
 
 def test_patches_of_large_images_are_those_of_reduced_ones():

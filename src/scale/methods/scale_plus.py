@@ -101,9 +101,9 @@ class ScalePlus(ER):
 
     def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
         self._readout = None
-        if self.dictionary_ is not None:
-            self.dictionary_.learn(resize(batch, self._patch_image_side))
         super()._learn(batch, labels)
+        if self.dictionary_ is not None:  # after what may fail: the batch may come again
+            self.dictionary_.learn(resize(batch, self._patch_image_side))
 
     def _embed(self, batch: Tensor) -> Tensor:
         h = self._encode(batch)  # (n, d)
