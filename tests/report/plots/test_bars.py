@@ -58,6 +58,19 @@ def test_twenty_methods_have_different_marks_and_names_that_do_not_overlap(check
     check_texts(draw_bars(Selection([make_record(30.0, name) for name in METHOD_ORDER])))
 
 
+def test_long_names_of_settings_are_all_inside_the_figure(check_texts):
+    settings = [
+        {"memory_policy": policy, "augmentation": "tinyimagenet-paper", "lam": 0.25}
+        for policy in ("psa", "random", "reservoir", "kmeans")
+    ]
+    records = [
+        make_record(30.0, stream=stream, **setting)
+        for stream in ("iid", "seq")
+        for setting in [{}, *settings]
+    ]
+    check_texts(draw_bars(Selection(records)))
+
+
 def test_a_method_that_sees_labels_is_a_line_and_floors_are_dashed_with_their_names():
     figure = draw_bars(Selection([make_record(30.0), make_record(40.0, "supcon")]))
     (axes,) = figure.axes

@@ -126,12 +126,9 @@ def room_for_labels(figure: Figure, axes: Axes) -> int:
 
 
 def legend(figure: Figure, handles: Sequence[Any]) -> None:
-    """Put a legend above all panels, and give the figure the height that it takes."""
-    if handles:
-        columns = min(len(handles), LEGEND_COLUMNS)
-        rows = -(-len(handles) // columns)
-        figure.set_figheight(figure.get_figheight() + 0.1 + LABEL_HEIGHT * rows)
-        figure.legend(
+    """Put a legend above all panels, as wide as fits, and give the figure the height it takes."""
+    for columns in range(min(len(handles), LEGEND_COLUMNS), 0, -1):
+        shown = figure.legend(
             handles=list(handles),
             loc="outside upper center",
             ncols=columns,
@@ -140,6 +137,12 @@ def legend(figure: Figure, handles: Sequence[Any]) -> None:
             handlelength=2,
             columnspacing=1.2,
         )
+        figure.draw_without_rendering()
+        if columns == 1 or shown.get_window_extent().width <= figure.bbox.width:
+            rows = -(-len(handles) // columns)
+            figure.set_figheight(figure.get_figheight() + 0.1 + LABEL_HEIGHT * rows)
+            return
+        shown.remove()
 
 
 def note(figure: Figure, text: str) -> None:
