@@ -6,7 +6,6 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -14,6 +13,7 @@ from scale._errors import InputError, NonFiniteLossError
 from scale.augment import AUGMENTATIONS, resize, two_views
 from scale.methods._base import Learner
 from scale.methods._facts import Costs
+from scale.methods._seeds import generators
 from scale.methods._state import Part, State, flatten, unflatten
 from scale.models import ImageShape, build_encoder, build_projector, default_rng
 
@@ -78,7 +78,7 @@ class ContrastiveLearner(Learner):
         if self.seed < 0:
             raise InputError(f"seed must be 0 or more, got {self.seed}")
         self.augmentation_ = AUGMENTATIONS[self.augmentation]
-        weights, self._view_rng, self._memory_rng = _generators(self.seed, 3)
+        weights, self._view_rng, self._memory_rng = generators(self.seed, 3)
         side = self.augmentation_.size
         self._view_shape = image_shape if side is None else (image_shape[0], side, side)
         encoder, self.output_dim_ = build_encoder(self.encoder, self._view_shape, weights)
@@ -198,9 +198,3 @@ class ContrastiveLearner(Learner):
 
     def load_state_dict(self, state: State) -> None:
         unflatten(self._parts(), state)
-
-
-def _generators(seed: int, count: int) -> list[torch.Generator]:
-    """Return independent generators for the parts of a learner, so that none disturbs another."""
-    states = np.random.SeedSequence(seed).generate_state(count, np.uint64)
-    return [torch.Generator().manual_seed(int(state >> np.uint64(1))) for state in states]

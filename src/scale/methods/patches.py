@@ -10,11 +10,11 @@ from torch import Tensor
 from scale.augment import resize
 from scale.memory import Memory
 from scale.methods._base import Learner
-from scale.methods._contrastive import _generators
 from scale.methods._dictionary import PatchDictionary
 from scale.methods._facts import Costs
 from scale.methods._images import resized
 from scale.methods._registry import register_method
+from scale.methods._seeds import generators
 from scale.methods._state import Part, State, flatten, unflatten
 from scale.methods._whitening import Whitening, whitening
 from scale.models import ImageShape
@@ -76,7 +76,7 @@ class Patches(Learner):
         return Costs(memory=f"{self.clusters} centroids and {self.memory_size} images")
 
     def _start(self, image_shape: ImageShape) -> None:
-        self._rng, self._memory_rng = _generators(self.seed, 2)
+        self._rng, self._memory_rng = generators(self.seed, 2)
         self.dictionary_ = PatchDictionary(
             resized(image_shape, self.image_side),
             clusters=self.clusters,

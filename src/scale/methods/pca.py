@@ -10,9 +10,9 @@ from torch import Tensor
 from scale._errors import InputError
 from scale.augment import resize
 from scale.methods._base import Learner
-from scale.methods._contrastive import _generators
 from scale.methods._images import resized
 from scale.methods._registry import register_method
+from scale.methods._seeds import generators
 from scale.methods._state import Part, State, flatten, unflatten
 from scale.models import ImageShape
 
@@ -61,7 +61,7 @@ class PCA(Learner):
         channels, height, width = resized(image_shape, self.image_side)
         d = channels * height * width
         k = min(self.components, d)
-        draws = torch.randn(d, k, generator=_generators(self.seed, 1)[0], dtype=torch.float64)
+        draws = torch.randn(d, k, generator=generators(self.seed, 1)[0], dtype=torch.float64)
         self.components_ = torch.linalg.qr(draws).Q.T.contiguous()  # (k, d)
         self.singular_values_ = torch.full((k,), UNSEEN, dtype=torch.float64)
         self.mean_ = torch.zeros(d, dtype=torch.float64)

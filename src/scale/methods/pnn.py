@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from scale._errors import DamagedFileError, InputError
-from scale.methods._contrastive import _generators
 from scale.methods._facts import Costs
 from scale.methods._registry import register_method
+from scale.methods._seeds import generators
 from scale.methods._state import Part, State
 from scale.methods.simclr import SimCLR
 from scale.models import Columns, ImageShape, build_encoder, build_projector, default_rng
@@ -59,7 +59,7 @@ class PNN(SimCLR):
         self._fresh = deepcopy(self.encoder_) if own else None
         self._network = Columns(self.encoder_)
         self.encoder_ = self._network
-        self._column_rng = _generators(self.seed, 4)[-1]
+        self._column_rng = generators(self.seed, 4)[-1]
         self._batches = torch.zeros((), dtype=torch.int64)
 
     def _before_batch(self, batch: Tensor, labels: Tensor | None) -> None:

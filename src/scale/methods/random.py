@@ -10,9 +10,10 @@ from torch import Tensor
 
 from scale.augment import resize
 from scale.methods._base import Learner
-from scale.methods._contrastive import PIXEL_MEAN, PIXEL_STD, EncoderLike, _generators
+from scale.methods._contrastive import PIXEL_MEAN, PIXEL_STD, EncoderLike
 from scale.methods._images import resized
 from scale.methods._registry import register_method
+from scale.methods._seeds import generators
 from scale.methods._state import State, flatten, unflatten
 from scale.models import ImageShape, build_encoder
 
@@ -30,7 +31,7 @@ class Random(Learner):
     """Side that images are brought to; as they come when not given."""
 
     def _start(self, image_shape: ImageShape) -> None:
-        weights = _generators(self.seed, 1)[0]  # the first of a contrastive learner's
+        weights = generators(self.seed, 1)[0]  # the first of a contrastive learner's
         shape = resized(image_shape, self.image_side)
         encoder, _ = build_encoder(self.encoder, shape, weights)
         # The same layout too: other layouts round differently.

@@ -12,11 +12,11 @@ from torch import Tensor
 from scale._errors import InputError
 from scale.augment import resize
 from scale.methods._base import CHUNK
-from scale.methods._contrastive import _generators
 from scale.methods._dictionary import PatchDictionary
 from scale.methods._facts import Costs
 from scale.methods._images import resized
 from scale.methods._registry import register_method
+from scale.methods._seeds import generators
 from scale.methods._state import Part, State
 from scale.methods._whitening import Whitening, whitening
 from scale.methods.er import ER
@@ -81,7 +81,7 @@ class ScalePlus(ER):
             if getattr(self, name) <= 0:
                 raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
         super()._start(image_shape)
-        self._patch_rng = _generators(self.seed, 4)[3]
+        self._patch_rng = generators(self.seed, 4)[3]
         large = max(self._view_shape[1:]) > LARGEST_SIDE
         self._patch_image_side = LARGEST_SIDE if large else self.augmentation_.size
         self.dictionary_ = self._make_dictionary() if self.clusters else None

@@ -43,16 +43,16 @@ def draw_embedding(
         raise InputError("there is no snapshot to draw; expected at least one")
     names = shorten(class_names, len(class_names))
     colours = class_colours(len(names))
-    columns = _legend_columns(len(names))
+    columns = legend_columns(len(names))
     figure = new_figure(3.1 * len(snapshots) + 1.6 * columns, 3.5)
     panels = figure.subplots(1, len(snapshots), squeeze=False)[0]
     for axes, (title, features, labels) in zip(panels, snapshots, strict=True):
-        points, kept = _snapshot(features, labels, len(names), seed)
+        points, kept = snapshot(features, labels, len(names), seed)
         mapped, remark = project(points, seed)
-        _draw_points(axes, mapped, kept, colours)
+        draw_points(axes, mapped, kept, colours)
         axes.set_title(f"{title}{remark}", loc="left", fontsize=10)
     if columns:
-        _draw_legend(figure, names, colours, columns)
+        draw_legend(figure, names, colours, columns)
     save(figure, path)
 
 
@@ -79,7 +79,7 @@ def project(features: NDArray[np.float32], seed: int) -> tuple[NDArray[np.float6
     return tsne.fit_transform(features), " (collapsed)" if collapsed(features) else ""
 
 
-def _snapshot(
+def snapshot(
     features: ArrayLike, labels: ArrayLike, T: int, seed: int
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Check one snapshot and return at most `POINTS` of its rows."""
@@ -98,7 +98,7 @@ def _snapshot(
     return matrix[chosen], vector[chosen].astype(np.int64)
 
 
-def _draw_points(
+def draw_points(
     axes: Axes, mapped: NDArray[np.float64], labels: NDArray[np.int64], colours: Sequence[Any]
 ) -> None:
     # Drawn in their random order, so that no class covers another.
@@ -132,14 +132,12 @@ def _number_classes(axes: Axes, mapped: NDArray[np.float64], labels: NDArray[np.
         axes.text(x, y, str(label), fontsize=size, ha="center", va="center", path_effects=halo)
 
 
-def _legend_columns(T: int) -> int:
+def legend_columns(T: int) -> int:
     """Return how many columns the legend takes; none when there are too many classes."""
     return 1 + (T - 1) // 14 if T <= LEGEND else 0
 
 
-def _draw_legend(
-    figure: Figure, names: Sequence[str], colours: Sequence[Any], columns: int
-) -> None:
+def draw_legend(figure: Figure, names: Sequence[str], colours: Sequence[Any], columns: int) -> None:
     from matplotlib.lines import Line2D
 
     numbered = len(names) > 12

@@ -46,7 +46,7 @@ def draw_run(folder: Path) -> list[Path]:
         counts = np.array([record["memory"] for record in held])
         draw_memory(counts, [record["position"] for record in held], names, drawn[-1])
     drawn.append(folder / "embedding.png")
-    draw_embedding(_snapshots(folder), names, drawn[-1], config.seed)
+    draw_embedding(read_snapshots(folder), names, drawn[-1], config.seed)
     return drawn
 
 
@@ -82,7 +82,7 @@ def _arrivals(folder: Path) -> np.ndarray:
     return shares
 
 
-def _snapshots(folder: Path) -> list[tuple[str, Any, Any]]:
+def read_snapshots(folder: Path) -> list[tuple[str, Any, Any]]:
     paths = sorted((folder / "embeddings").glob("*.npz"))
     chosen = [paths[0], paths[len(paths) // 2], paths[-1]] if len(paths) > 2 else paths
     snapshots = []

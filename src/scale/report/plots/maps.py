@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from scale._errors import InputError
 from scale.report._figure import class_colours, new_figure, shorten
-from scale.report.embedding import _draw_legend, _draw_points, _legend_columns, _snapshot, project
+from scale.report.embedding import draw_legend, draw_points, legend_columns, project, snapshot
 from scale.report.plots.groups import Group, make_groups
 from scale.report.plots.selection import Selection, run_id
 from scale.report.plots.style import WIDTH, note
-from scale.report.run import _snapshots
+from scale.report.run import read_snapshots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,23 +26,23 @@ def draw_maps(selection: Selection) -> Figure:
     names = _class_names(groups)
     rows = [(group, _features_of(group, selection)) for group in groups]
     columns = max(len(snapshots) for _, snapshots in rows)
-    legend_columns = _legend_columns(len(names))
-    side = (WIDTH - 0.9 * legend_columns) / columns
+    wide = legend_columns(len(names))
+    side = (WIDTH - 0.9 * wide) / columns
     figure = new_figure(WIDTH, (side + 0.35) * len(rows))
     grid = figure.subplots(len(rows), columns, squeeze=False)
     colours = class_colours(len(names))
     for axes, (group, snapshots) in zip(grid, rows, strict=True):
         seed = group.records[0]["run"]["seed"]
         for panel, (title, features, labels) in zip(axes, snapshots, strict=False):
-            points, kept = _snapshot(features, labels, len(names), seed)
+            points, kept = snapshot(features, labels, len(names), seed)
             mapped, remark = project(points, seed)
-            _draw_points(panel, mapped, kept, colours)
+            draw_points(panel, mapped, kept, colours)
             panel.set_title(f"{title}{remark}", loc="left", fontsize=8)
         for unused in axes[len(snapshots) :]:
             unused.remove()
         _name_row(axes[0], group, groups)
-    if legend_columns:
-        _draw_legend(figure, shorten(names, len(names), 12), colours, legend_columns)
+    if wide:
+        draw_legend(figure, shorten(names, len(names), 12), colours, wide)
     note(figure, "t-SNE of features of evaluation images; one seed")
     return figure
 
@@ -60,7 +60,7 @@ def _class_names(groups: list[Group]) -> list[str]:
 
 def _features_of(group: Group, selection: Selection) -> list[tuple[str, Any, Any]]:
     folder = selection.folders.get(run_id(group.records[0]))
-    snapshots = _snapshots(folder) if folder is not None else []
+    snapshots = read_snapshots(folder) if folder is not None else []
     if not snapshots:
         raise InputError(
             f"the features of {group.name} on {group.panel} {group.stream} are not there; maps "
