@@ -149,6 +149,15 @@ def test_the_read_out_takes_as_many_images_of_memory_as_told():
     assert np.linalg.matrix_rank(few.transform(images(20, seed=9)), tol=1e-4) <= 8
 
 
+def test_a_camera_that_saw_one_and_the_same_picture_tells_other_pictures_apart():
+    learner = make("scale-plus")
+    for _ in range(3):
+        learn(learner, np.repeat(images(1), 12, axis=0))
+    features = learner.transform(images(6, seed=1))
+    np.testing.assert_allclose(np.linalg.norm(features, axis=1), 1, atol=1e-5)
+    assert np.abs(similarities(features) - 1)[np.triu_indices(6, 1)].min() > 1e-4
+
+
 def test_an_encoder_of_ones_own_may_have_features_below_zero():
     own = nn.Sequential(nn.Flatten(), nn.Linear(64, 6))
     own.output_dim = 6

@@ -33,7 +33,8 @@ def whitening(sample: Tensor, ridge: float, keep: int | None = None) -> Whitenin
         hardly differs are not blown up to noise.
     keep
         Only this many directions, those in which the sample differs most; features along directions
-        in which it does not differ are 0. All when not given.
+        in which it does not differ are 0. If it does not differ at all, the first so many features
+        as they are. All when not given.
     """
     rows = sample.cpu().double()
     mean = rows.mean(0)
@@ -62,6 +63,8 @@ def _principal(rows: Tensor, added: Tensor, keep: int) -> Tensor:
     variances, vectors = variances[-keep:].flip(0), vectors[:, -keep:].flip(1)
     # Which directions a small sample does not have at all is a matter of rounding.
     there = variances > ROUNDING * variances[0]
+    if not there.any():  # all rows are equal and tell of no direction
+        return torch.eye(d, keep, dtype=rows.dtype)
     variances, vectors = variances[there], vectors[:, there]
     axes = vectors if d <= n else rows.T @ vectors / (n * variances).sqrt()
     matrix = rows.new_zeros(d, keep)

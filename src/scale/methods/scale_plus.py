@@ -107,8 +107,8 @@ class ScalePlus(ER):
 
     def _embed(self, batch: Tensor) -> Tensor:
         h = self._encode(batch)  # (n, d)
-        if len(self.memory_) == 0:
-            return h
+        if len(self.memory_) < 2:
+            return h  # nothing to whiten by
         if self._readout is None:
             self._readout = self._fit_readout(h.shape[1])
         of_patches, of_encoder = self._readout
