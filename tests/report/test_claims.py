@@ -51,6 +51,12 @@ def test_a_claim_is_checked_wherever_both_rows_are_or_only_where_it_says() -> No
     assert check_claim(nobody, rows) == []
 
 
+def test_another_measure_than_knn_is_named() -> None:
+    claim = Claim(says="", better="er", than=("simclr",), measure="acc")
+    (finding,) = check_claim(claim, rows_of([50, 51, 52], [40, 41, 42]))
+    assert finding.measured.startswith("ACC against simclr: ")
+
+
 def test_a_floor_can_be_what_is_beaten() -> None:
     claim = Claim(says="", better="er", than=("floor: pca",))
     (finding,) = check_claim(claim, rows_of([50, 51, 52], []))
@@ -75,6 +81,7 @@ def test_a_value_of_the_paper_agrees_when_it_is_within_the_interval_of_our_mean(
     [
         ({"says": "x", "better": "er"}, "needs 'than'"),
         ({"says": "x", "better": "er", "than": ["a"], "wyh": "y"}, "no 'wyh'"),
+        ({"says": "x", "better": "er", "than": ["a"], "measure": "knm"}, "no measure 'knm'"),
     ],
 )
 def test_a_claim_that_cannot_be_read_is_named(given: dict, complaint: str) -> None:

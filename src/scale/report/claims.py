@@ -9,6 +9,7 @@ from typing import Any, Literal
 from scale._errors import InputError
 from scale.report.paired import Difference, find_row, mean_interval, paired_difference
 from scale.report.rows import Row
+from scale.report.table import COLUMNS
 
 Verdict = Literal["agrees", "undecided", "does not agree"]
 FIELDS = {"says", "ours", "dataset", "stream", "better", "than", "by", "measure", "why"}
@@ -49,6 +50,9 @@ class Claim:
         for name in ("says", "better", "than"):
             if not given.get(name):
                 raise InputError(f"{where}: a claim needs {name!r}")
+        if given.get("measure", "knn") not in COLUMNS:
+            known = ", ".join(COLUMNS)
+            raise InputError(f"{where}: there is no measure {given['measure']!r} (known: {known})")
         return Claim(**{**given, "than": tuple(given["than"])})
 
 
@@ -80,7 +84,8 @@ def check_claim(claim: Claim, rows: Sequence[Row]) -> list[Finding]:
             difference = _difference(first, find_row(rows, place, name), claim.measure)
             if difference is None:
                 continue
-            measured = f"against {name}: {difference.text()}, {difference.pairs} seed(s)"
+            by = "" if claim.measure == "knn" else f"{COLUMNS[claim.measure]} "
+            measured = f"{by}against {name}: {difference.text()}, {difference.pairs} seed(s)"
             verdict, of_paper = _judge(difference, claim.by), not claim.ours
             finding = Finding(claim.says, " ".join(place), measured, verdict, claim.why, of_paper)
             findings.append(finding)
