@@ -76,6 +76,13 @@ def test_a_value_of_the_paper_agrees_when_it_is_within_the_interval_of_our_mean(
     assert check_levels(make_rows(lower[:1], cpu_time=True))[0].verdict == "undecided"
 
 
+def test_an_interval_that_holds_almost_any_value_leaves_the_papers_undecided() -> None:
+    values = [26.0, 37.0]
+    records = [record("scale", i, knn, dataset="cifar10") for i, knn in enumerate(values)]
+    (finding,) = check_levels(make_rows(records, cpu_time=True))
+    assert finding.verdict == "undecided"
+
+
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [

@@ -13,6 +13,7 @@ from scale.report.table import COLUMNS
 
 Verdict = Literal["agrees", "undecided", "does not agree"]
 FIELDS = {"says", "ours", "dataset", "stream", "better", "than", "by", "measure", "why"}
+LEVEL_WIDTH = 5.0  # points to either side of our mean
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,11 @@ def check_claim(claim: Claim, rows: Sequence[Row]) -> list[Finding]:
 
 
 def check_levels(rows: Sequence[Row], why: str = "") -> list[Finding]:
-    """Return a finding for each row with a value of the paper's: is it within our interval?"""
+    """Return a finding for each row with a value of the paper's: is it within our interval?
+
+    An interval that reaches further than `LEVEL_WIDTH` would hold almost any value, and leaves it
+    undecided.
+    """
     findings = []
     for row in rows:
         values = list(row.measured.get("knn", {}).values())
@@ -106,6 +111,8 @@ def check_levels(rows: Sequence[Row], why: str = "") -> list[Finding]:
             continue
         low, high = level
         verdict: Verdict = "agrees" if low <= row.paper <= high else "does not agree"
+        if verdict == "agrees" and high - low > 2 * LEVEL_WIDTH:
+            verdict = "undecided"
         measured = f"{row.cell('knn')} [{low:.2f}, {high:.2f}]"
         findings.append(Finding(claim, where, measured, verdict, why))
     return findings

@@ -38,7 +38,8 @@ time, and a `.toml` beside it that says what the records are for.
 difference paired over seeds. Rows `floor: x` are features that learn nothing, measured within the
 runs, and `paper` is the paper's own kNN. A claim that something is better agrees with our records
 when the whole interval of the difference says so, and does not when none of it does; a value agrees
-when it is within the interval of our mean.
+when it is within the interval of our mean, unless that reaches more than five points to either
+side: then it is undecided.
 """
 
 

@@ -85,6 +85,13 @@ def test_a_method_that_sees_labels_is_a_line_and_floors_are_dashed_with_their_na
     assert {40.0, *FLOORS.values()} <= at
 
 
+def test_a_variant_that_has_the_name_of_a_floor_does_not_hide_it():
+    marks = {"experiment": "memory-ablation", "variant": "random", "axes": {}, "job": "0"}
+    selection = Selection([make_record(30.0, marks=marks, memory_policy="random")])
+    (axes,) = draw_bars(selection).axes
+    assert {text.get_text() for text in axes.texts} == set(FLOORS)
+
+
 def test_a_method_that_is_a_floor_is_a_bar_and_no_line():
     (axes,) = draw_bars(Selection([make_record(30.0), make_record(21.5, "pixels")])).axes
     assert len(axes.patches) == 2

@@ -159,7 +159,7 @@ def _draw_floors(
 ) -> list[tuple[float, str, str]]:
     best = max(groups, key=lambda group: len(group.records))
     floors = best.floors(measure)
-    own = {group.name for group in groups}  # a method of that name is a bar already
+    own = {group.settings["method"] for group in groups}  # a floor that was run is a bar already
     shown = {name: value for name, value in floors.items() if name not in own}
     for value in shown.values():
         line: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": DASHED, "zorder": 3}
