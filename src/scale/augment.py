@@ -249,7 +249,7 @@ _MNIST = Augmentation(
 AUGMENTATIONS.register("cifar")(_CIFAR)
 _TINYIMAGENET = replace(_CIFAR, crop_scale=(0.08, 1.0), interpolation="bicubic", size=32)
 AUGMENTATIONS.register("tinyimagenet")(_TINYIMAGENET)
-# The paper and its code leave the colours of these images as they are, which serves kNN less.
+# The paper and its code leave the colours of these images as they are.
 AUGMENTATIONS.register("tinyimagenet-paper")(replace(_TINYIMAGENET, jitter=0.0, grey=0.0))
 AUGMENTATIONS.register("mnist")(_MNIST)
 # Digits at any place and of any size in the image want stronger shifts and zooms.
