@@ -1,69 +1,92 @@
 """How far `scale.guard`, which sees no labels, agrees with kNN over finished runs.
 
-``python -m benchmarks.guard RUN ...`` prints one line of JSON: for each dataset, and for all runs
-together, the correlations of (score - start's score) with (kNN - random start's kNN), how often
-"better than its start" is right, and how many runs below their start were not called better.
+``python -m benchmarks.guard RUN|FILE ...`` reads folders of runs and files of records, and prints a
+table in Markdown: for each dataset, for scale-plus, and for all runs together, the correlations of
+(score - start's score) with (kNN - random start's kNN), how often "better than its start" is right,
+and how many runs below their start were not called better.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 from scipy.stats import pearsonr, spearmanr
 
-from scale.evaluate import guard
-from scale.runs import load_learner
+from scale._errors import ScaleError
+from scale.bench import Record, read_records
+from scale.bench.records import run_key
+from scale.report.formats import markdown
 
 Gain = tuple[float, float, bool]
 """What was gained in view retrieval and in kNN, and whether the guard says "better"."""
+TITLES = (
+    *("runs", "how many", "Spearman", "Pearson", '"better" is right'),
+    *("below their start", "of these not called better"),
+)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the figures over the given runs; those without memory or labels are only counted."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; return 0, or 2 for the user's mistake."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.guard", description=__doc__)
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folder of a run")
-    by_dataset: dict[str, list[Gain]] = {}
-    skipped = 0
-    for folder in parser.parse_args(arguments).runs:
-        summary = json.loads((folder / "summary.json").read_text())
-        found = gain(folder, summary)
-        if found is None:
-            skipped += 1
-        else:
-            by_dataset.setdefault(summary["dataset"], []).append(found)
-    figures = {name: agreement(gains) for name, gains in sorted(by_dataset.items())}
-    figures["all"] = agreement([found for gains in by_dataset.values() for found in gains])
-    sys.stdout.write(json.dumps({**figures, "skipped": skipped}) + "\n")
+    what = "folder of a run, or file of records"
+    parser.add_argument("sources", nargs="+", type=Path, metavar="RUN|FILE", help=what)
+    try:
+        records = read_records(parser.parse_args(arguments).sources)
+        sys.stdout.write(table(records))
+    except ScaleError as error:
+        sys.stderr.write(f"benchmarks.guard: {error}\n")
+        return 2
+    return 0
 
 
-def gain(folder: Path, summary: dict[str, Any]) -> Gain | None:
-    """Return both gains of a finished run over its random start."""
-    estimate = guard(load_learner(folder))
-    if estimate is None or "knn" not in summary:
+def table(records: Sequence[Record]) -> str:
+    """Return the agreement by dataset, of scale-plus, and of all; each run counts once.
+
+    Runs that were not asked are left out: methods without a memory, data without labels.
+    """
+    once = {run_key(record): record for record in records if "summary" in record}
+    groups: dict[str, list[Gain]] = defaultdict(list)
+    everything: list[Gain] = []
+    for record in once.values():
+        if (found := gain(record)) is None:
+            continue
+        everything.append(found)
+        groups[record["run"]["dataset"]].append(found)
+        if record["run"]["method"] == "scale-plus":
+            groups["scale-plus, all datasets"].append(found)
+    named = [
+        *sorted(groups.items(), key=lambda item: ("," in item[0], item[0])),
+        ("all", everything),
+    ]
+    return markdown(TITLES, [[name, *agreement(gains)] for name, gains in named])
+
+
+def gain(record: Record) -> Gain | None:
+    """Return both gains of a finished run over its random start, or None for one not asked."""
+    summary = record["summary"]
+    if "guard" not in summary or "knn" not in summary:
         return None
+    told = summary["guard"]
     truly = summary["knn"] - summary["floors"]["random"]["knn"]
-    return estimate.score - estimate.start_score, truly, estimate.better
+    return told["score"] - told["start_score"], truly, told["better"]
 
 
-def agreement(gains: list[Gain]) -> dict[str, float | int | None]:
-    """Return how well the guard foretells kNN."""
-    worse = [better for _, true, better in gains if true < 0]
-    enough = len(gains) > 2
-    told, true, _ = zip(*gains, strict=True) if gains else ((), (), ())
-    return {
-        "runs": len(gains),
-        "spearman": round(float(spearmanr(told, true).statistic), 3) if enough else None,
-        "pearson": round(float(pearsonr(told, true).statistic), 3) if enough else None,
-        "better_right": sum(better == (true > 0) for _, true, better in gains),
-        "worse_than_start": len(worse),
-        "worse_and_not_called_better": len(worse) - sum(worse),
-    }
+def agreement(gains: Sequence[Gain]) -> list[str]:
+    """Return how well the guard foretells kNN, as the cells of a row."""
+    told, true = (np.array([gain[i] for gain in gains]) for i in (0, 1))
+    called = np.array([better for _, _, better in gains], dtype=bool)
+    correlations = ["", ""]  # of two runs, or of gains that are all the same, there is none
+    if len(gains) > 2 and np.ptp(told) > 0 and np.ptp(true) > 0:
+        correlations = [f"{kind(told, true).statistic:.2f}" for kind in (spearmanr, pearsonr)]
+    worse = true < 0
+    counts = [(called == (true > 0)).sum(), worse.sum(), (worse & ~called).sum()]
+    return [str(len(gains)), *correlations, *map(str, counts)]
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from benchmarks.guard import main as guard
 from benchmarks.pseudo_positives import main as pseudo_positives
 
 from scale.cli import main
@@ -18,7 +19,11 @@ from scale.models import ENCODERS
 from scale.streams import STREAMS
 
 ROOT = Path(__file__).parents[1]
-PRINTERS = {"scale": main, "python -m benchmarks.pseudo_positives": pseudo_positives}
+PRINTERS = {
+    "scale": main,
+    "python -m benchmarks.guard": guard,
+    "python -m benchmarks.pseudo_positives": pseudo_positives,
+}
 MARKED = re.compile(
     rf"^<!-- ({'|'.join(map(re.escape, PRINTERS))}) (.*?) -->\n(.*?)^<!-- end -->", re.M | re.S
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.guard import main
+from benchmarks.guard import main, table
 from rich.console import Console
 
 import scale
@@ -128,12 +128,36 @@ def test_being_worse_is_warned_about_after_a_tenth_of_the_stream_once_until_it_i
     assert watch.look_at_evaluation({"position": 600}) == []
 
 
-def test_the_benchmark_prints_how_far_it_agrees_with_knn(
-    finished: Path, capsys: pytest.CaptureFixture[str]
+def made(method: str, dataset: str, score: float, knn: float, better: bool) -> dict[str, Any]:
+    """A record of a run whose start scored 10 and reached a kNN of 20."""
+    told = {"score": score, "start_score": 10.0, "images": 512, "better": better}
+    summary = {"guard": told, "knn": knn, "floors": {"random": {"knn": 20.0}}}
+    return {"run": {"method": method, "dataset": dataset, "knn": knn}, "summary": summary}
+
+
+def test_the_benchmark_tells_how_far_it_agrees_with_knn() -> None:
+    records = [
+        made("er", "mnist", 12, 21, True),
+        made("er", "mnist", 15, 30, True),
+        made("scale-plus", "cifar10", 40, 50, True),
+        made("simclr", "cifar10", 9, 15, False),  # below its start, and told so
+        made("simclr", "cifar10", 30, 19, True),  # below its start, and told the contrary
+    ]
+    unasked = {"run": {"method": "stam", "dataset": "mnist"}, "summary": {"knn": 90.0}}
+    rows = table([*records, records[0], unasked]).splitlines()[2:]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    assert cells == [
+        ["cifar10", "3", "1.00", "0.81", "2", "2", "1"],
+        ["mnist", "2", "", "", "2", "0", "0"],
+        ["scale-plus, all datasets", "1", "", "", "1", "0", "0"],
+        ["all", "5", "0.70", "0.74", "4", "2", "1"],
+    ]
+
+
+def test_the_benchmark_reads_runs_and_records(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main([str(finished)])
-    figures = json.loads(capsys.readouterr().out)
-    assert figures["skipped"] == 0
-    assert figures["all"]["runs"] == 1
-    assert figures["all"]["spearman"] is None
-    assert figures["all"]["better_right"] in (0, 1)
+    assert main([str(finished)]) == 0
+    assert "| all | 1 |  |  | " in capsys.readouterr().out
+    assert main([str(tmp_path / "nothing.jsonl")]) == 2
+    assert "nothing.jsonl" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Callable
@@ -71,13 +72,13 @@ def test_killed_before_the_first_checkpoint_starts_again(
 def test_interrupted_saves_and_names_the_command_that_resumes(
     command: Command, unbroken: Path, tmp_path: Path, sig: int
 ) -> None:
-    out = tmp_path / "interrupted"
+    out = tmp_path / "the camera"
     process = command.start(command.arguments(out, "--checkpoint-seconds", "1000"))
     wait_for_evaluation(process, 3)
     process.send_signal(sig)
     error = process.communicate()[1]
     assert process.returncode == 130
-    assert f"scale run --out {out} --resume" in error
+    assert shlex.join(["scale", "run", "--out", str(out), "--resume"]) in error
     assert "Traceback" not in error
     assert len(list((out / "checkpoints").glob("*.safetensors"))) == 1
     assert command.finish(command.resume(out)).returncode == 0

@@ -43,8 +43,8 @@ class Evaluator:
     def features(self, transform: Transform) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the features of the evaluation set and of the bank."""
         return (
-            self._apply(transform, self.sets.eval_images),
-            self._apply(transform, self.sets.bank_images),
+            self.embed(transform, self.sets.eval_images),
+            self.embed(transform, self.sets.bank_images),
         )
 
     def __call__(
@@ -74,7 +74,7 @@ class Evaluator:
     def knn_full(self, transform: Transform, queries: ArrayLike) -> float:
         """Return the kNN accuracy of `queries` with every image of the train split in the bank."""
         return 100 * knn_accuracy(
-            self._apply(transform, self.sets.train_images),
+            self.embed(transform, self.sets.train_images),
             self.sets.train_labels,
             queries,
             self.sets.eval_labels,
@@ -100,7 +100,8 @@ class Evaluator:
             "effective_rank": effective_rank(queries),
         }
 
-    def _apply(self, transform: Transform, images: NDArray[np.uint8]) -> NDArray[np.float32]:
+    def embed(self, transform: Transform, images: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Return the features of images, a chunk at a time."""
         parts = range(0, len(images), self.chunk)
         # Copied, because the train split may be a read-only file on disk.
         features = [transform(np.array(images[at : at + self.chunk])) for at in parts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import threading
 from collections.abc import Callable
@@ -16,7 +17,8 @@ class RunInterrupted(ScaleError):
     """The user stopped the run; everything up to here is saved."""
 
     def __init__(self, out: Path) -> None:
-        super().__init__(f"stopped and saved; go on with: scale run --out {out} --resume")
+        again = shlex.join(["scale", "run", "--out", str(out), "--resume"])
+        super().__init__(f"stopped and saved; go on with: {again}")
 
 
 class Interrupts:
