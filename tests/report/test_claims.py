@@ -52,9 +52,9 @@ def test_a_claim_is_checked_wherever_both_rows_are_or_only_where_it_says() -> No
 
 
 def test_another_measure_than_knn_is_named() -> None:
-    claim = Claim(says="", better="er", than=("simclr",), measure="acc")
+    claim = Claim(says="replay helps", better="er", than=("simclr",), measure="acc")
     (finding,) = check_claim(claim, rows_of([50, 51, 52], [40, 41, 42]))
-    assert finding.measured.startswith("ACC against simclr: ")
+    assert finding.claim == "replay helps, by ACC"
 
 
 def test_a_floor_can_be_what_is_beaten() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from scale._errors import InputError
 from scale.report.paired import Difference, find_row, mean_interval, paired_difference
@@ -12,6 +12,7 @@ from scale.report.rows import Row
 from scale.report.table import COLUMNS
 
 Verdict = Literal["agrees", "undecided", "does not agree"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 FIELDS = {"says", "ours", "dataset", "stream", "better", "than", "by", "measure", "why"}
 LEVEL_WIDTH = 5.0  # points to either side of our mean
 
@@ -65,6 +66,7 @@ class Finding:
     where: str
     """Dataset and stream."""
     measured: str
+    """What it is compared with, and the difference; or our own value."""
     verdict: Verdict
     why: str = ""
     of_paper: bool = True
@@ -77,6 +79,7 @@ def check_claim(claim: Claim, rows: Sequence[Row]) -> list[Finding]:
     when all of it is not, and is undecided when it is partly, or when there is one seed only.
     """
     findings = []
+    says = claim.says if claim.measure == "knn" else f"{claim.says}, by {COLUMNS[claim.measure]}"
     for place in dict.fromkeys((row.dataset, row.stream) for row in rows):
         if claim.dataset not in (None, place[0]) or claim.stream not in (None, place[1]):
             continue
@@ -85,11 +88,11 @@ def check_claim(claim: Claim, rows: Sequence[Row]) -> list[Finding]:
             difference = _difference(first, find_row(rows, place, name), claim.measure)
             if difference is None:
                 continue
-            by = "" if claim.measure == "knn" else f"{COLUMNS[claim.measure]} "
-            measured = f"{by}against {name}: {difference.text()}, {difference.pairs} seed(s)"
+            measured = f"{name} {difference.text()}"
+            if difference.interval is None:
+                measured += " (one seed)"
             verdict, of_paper = _judge(difference, claim.by), not claim.ours
-            finding = Finding(claim.says, " ".join(place), measured, verdict, claim.why, of_paper)
-            findings.append(finding)
+            findings.append(Finding(says, " ".join(place), measured, verdict, claim.why, of_paper))
     return findings
 
 
@@ -107,7 +110,7 @@ def check_levels(rows: Sequence[Row], why: str = "") -> list[Finding]:
         claim, where = f"kNN {row.paper:.2f}: {row.features}", f"{row.dataset} {row.stream}"
         level = mean_interval(values)
         if level is None:
-            findings.append(Finding(claim, where, f"{values[0]:.2f}, one seed", "undecided", why))
+            findings.append(Finding(claim, where, f"{values[0]:.2f} (one seed)", "undecided", why))
             continue
         low, high = level
         verdict: Verdict = "agrees" if low <= row.paper <= high else "does not agree"

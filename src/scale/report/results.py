@@ -11,7 +11,7 @@ from typing import Any
 
 from scale._errors import InputError
 from scale.bench import Record, read_records
-from scale.report.claims import Claim, Finding, check_claim, check_levels
+from scale.report.claims import VERDICTS, Claim, Finding, Verdict, check_claim, check_levels
 from scale.report.formats import markdown
 from scale.report.sources import is_of_run
 from scale.report.table import ResultsTable, make_table
@@ -39,7 +39,8 @@ difference paired over seeds. Rows `floor: x` are features that learn nothing, m
 runs, and `paper` is the paper's own kNN. A claim that something is better agrees with our records
 when the whole interval of the difference says so, and does not when none of it does; a value agrees
 when it is within the interval of our mean, unless that reaches more than five points to either
-side: then it is undecided.
+side: then it is undecided. Tables of claims name what the better one was compared with, and the
+difference, under the verdict.
 """
 
 
@@ -130,7 +131,7 @@ def _overview(sections: Sequence[Section], findings: dict[str, list[Finding]]) -
     lines = []
     for section in sections:
         count = Counter(finding.verdict for finding in findings[section.name] if finding.of_paper)
-        told = [str(count[verdict]) for verdict in ("agrees", "undecided", "does not agree")]
+        told = [str(count[verdict]) for verdict in VERDICTS]
         link = f"[{section.title}](#{_anchor(section.title)})"
         lines.append([link, str(len(section.records)), _cpu_hours(section.records), *told])
     titles = ["what", "runs", "hours", "claims of the paper that hold", "undecided", "do not hold"]
@@ -155,10 +156,15 @@ def _section(section: Section, findings: list[Finding], figures: str) -> str:
 
 
 def _verdicts(title: str, findings: list[Finding]) -> str:
+    """Return a table of claims and places; what was measured stands under its verdict."""
     if not findings:
         return ""
-    cells = [[f.claim, f.where, f.measured, f.verdict] for f in findings]
-    return markdown([title, "where", "measured", "our records"], cells)
+    lines: dict[tuple[str, str], dict[Verdict, list[str]]] = {}
+    for finding in findings:
+        line = lines.setdefault((finding.claim, finding.where), {v: [] for v in VERDICTS})
+        line[finding.verdict].append(finding.measured)
+    cells = [[*key, *("; ".join(line[v]) for v in VERDICTS)] for key, line in lines.items()]
+    return markdown([title, "where", *VERDICTS], cells)
 
 
 def _facts(section: Section) -> list[str]:
