@@ -185,3 +185,14 @@ def test_columns_that_were_asked_for_are_whole_on_a_narrow_terminal() -> None:
     with console.capture() as captured:
         console.print(*table.terminal(), sep="\n")
     assert "…" not in captured.get()
+
+
+def test_the_lowest_knn_leaves_out_the_first_tenth_and_floors_never_change() -> None:
+    curve = {"position": [0, 99, 100, 500, 1000], "knn": [1.0, 2.0, 33.0, 31.0, 50.0]}
+    learner = record(marks={"curve": curve})
+    rows = {row.features: row for row in make_table([learner], ["least", "average"]).rows}
+    assert rows["er"].measured["least"] == {0: 31.0}
+    assert rows["floor: pca"].measured["least"] == {0: 40.0}
+    assert rows["floor: pca"].cell("average") == "40.00"
+    (row,) = (row for row in make_table([record()]).rows if not row.is_floor)  # without a curve
+    assert row.cell("least") == ""

@@ -23,8 +23,10 @@ __all__ = ["FLOOR", "MEASURES", "Row", "describe_setting", "describe_stream", "m
 
 MEASURES = (
     *("knn", "acc", "kmeans_acc", "nmi", "linear", "knn_full"),  # at the end of the stream
-    *("average", "forgetting"),  # over the stream
+    *("average", "least", "forgetting", "drop"),  # over the stream
 )
+EARLY = 0.1
+"""So much of the stream may pass before an evaluation counts for `least`."""
 FLOOR = "floor: "
 """Begins the name of features measured within other runs, so that none is taken for a method."""
 BySeed = dict[int, Record]
@@ -93,7 +95,7 @@ def make_rows(records: list[Record], cpu_time: bool) -> list[Row]:
     for group, name in zip(groups, names, strict=True):
         run = complete(_any_of(group)["run"])
         place = (run["dataset"], describe_stream(run))
-        summaries = {seed: record["summary"] for seed, record in group.items()}
+        summaries = {seed: _summary(record) for seed, record in group.items()}
         measured = _measures(summaries) | _costs(summaries, cpu_time)
         known = paper.get(paper_key(run))
         rows.append(Row(*place, name, len(group), measured, known, _other_names(group)))
@@ -119,6 +121,19 @@ def _by_setting(records: list[Record], by_variant: bool) -> list[BySeed]:
     return list(groups.values())
 
 
+def _summary(record: Record) -> dict[str, Any]:
+    """Return a run's summary with the lowest kNN of its evaluations but the earliest."""
+    curve = record.get("curve", {})
+    positions = curve.get("position", [0])
+    later = [
+        knn
+        for knn, at in zip(curve.get("knn", []), positions, strict=False)
+        if at >= EARLY * positions[-1]
+    ]
+    least = {"least": min(later)} if later else {}
+    return {**record["summary"], **least}
+
+
 def _any_of(group: BySeed) -> Record:
     return next(iter(group.values()))
 
@@ -138,6 +153,8 @@ def _floors(place: tuple[str, str], summaries: Mapping[int, dict[str, Any]]) -> 
     for name in dict.fromkeys(name for found in floors.values() for name in found):
         beside = {seed: found[name] for seed, found in floors.items() if name in found}
         measured = _measures(beside)
+        if "knn" in measured:  # the same at every moment
+            measured |= {"average": measured["knn"], "least": measured["knn"]}
         rows.append(Row(*place, FLOOR + name, len(beside), measured, None, frozenset({name})))
     return rows
 
