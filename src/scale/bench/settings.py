@@ -106,8 +106,11 @@ def _check_presets(values: list[Any], methods: dict[str, type[Learner]], where: 
 
 def _unknown(name: str, methods: dict[str, type[Learner]], where: str) -> UnknownNameError:
     known = RUN_FIELDS.union({PRESET}, *map(_param_hints, methods.values()))
+    others = [other for other in METHODS if name in _param_hints(METHODS[other])]
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
+    if others:
+        hint = f", as {others[0]} has: leave it out, or add a method that has it"
     told = ", ".join(sorted(methods))
     return UnknownNameError(f"{where}: neither a run nor {told} has a setting {name!r}{hint}")
 
