@@ -86,7 +86,10 @@ def measure(folder: Path, choice: Choice) -> Iterator[dict[str, Any]]:
         )
         run = describe(config)
         run["features"] = name or run["features"]
-        yield {**run, **asdict(choice), **spread(draw(queries, bank, sets, choice, config.seed))}
+        figures = spread(draw(queries, bank, sets, choice, config.seed))
+        if choice.classes == len(sets.classes):
+            figures["sd_classes"] = None  # there was nothing to choose
+        yield {**run, **asdict(choice), **figures}
 
 
 def draw(
@@ -133,7 +136,7 @@ def draw(
     return series
 
 
-def spread(series: NDArray[np.float64]) -> dict[str, float]:
+def spread(series: NDArray[np.float64]) -> dict[str, float | None]:
     """Return the mean, what of its spread is due to either choice, and the extremes.
 
     Examples
@@ -159,12 +162,16 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
     asked = list(asdict(Choice()))
     try:
         rows = [
-            [*(str(line[name]) for name in (*NAMES, *asked)), *(f"{line[n]:.1f}" for n in TITLES)]
+            [*(str(line[name]) for name in (*NAMES, *asked)), *(_cell(line[n]) for n in TITLES)]
             for line in lines
         ]
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"a line is not as benchmarks.label_choice keeps it: {error!r}") from error
     return markdown([*NAMES, *asked, *TITLES.values()], rows)
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.guard import main as guard
+from benchmarks.label_choice import main as label_choice
 from benchmarks.pseudo_positives import main as pseudo_positives
 
 from scale.cli import main
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 PRINTERS = {
     "scale": main,
     "python -m benchmarks.guard": guard,
+    "python -m benchmarks.label_choice": label_choice,
     "python -m benchmarks.pseudo_positives": pseudo_positives,
 }
 MARKED = re.compile(

@@ -58,6 +58,13 @@ def test_lines_of_a_run_become_a_table(
     assert main(["--table", str(tmp_path / "lines.jsonl")]) == 0
     assert capsys.readouterr().out.count("\n") == 2 + len(lines)
 
+    assert main([str(out), *few, "--classes", "3"]) == 0  # all there are
+    text = capsys.readouterr().out
+    assert [json.loads(line)["sd_classes"] for line in text.splitlines()] == [None, None]
+    (tmp_path / "lines.jsonl").write_text(text)
+    assert main(["--table", str(tmp_path / "lines.jsonl")]) == 0
+    assert capsys.readouterr().out.count("|  |") == 2
+
     for wrong, said in (("--classes", "--classes of at most"), ("--labels", "--labels of at most")):
         assert main([str(out), *few, wrong, "1000"]) == 2
         assert said in capsys.readouterr().err
