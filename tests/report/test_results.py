@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_page_says_what_was_run_and_what_agrees(folder: Path) -> None:
-    assert main(["results", "--to", "RESULTS.md"]) == 0
+    assert main(["results", "--out", "RESULTS.md"]) == 0
     page = Path("RESULTS.md").read_text()
     assert "6 runs; seeds 0, 1, 2; updates per batch 5; images in a stream 640" in page
     assert "cut: nearly everything" in page
@@ -59,13 +59,13 @@ def test_a_page_says_what_was_run_and_what_agrees(folder: Path) -> None:
 def test_a_reason_is_given_only_for_what_does_not_agree(folder: Path) -> None:
     turned = NOTES.replace('better = "er"', 'better = "simclr"').replace('["simclr"]', '["er"]')
     (folder / "two.toml").write_text(turned)
-    assert main(["results", "--to", "RESULTS.md"]) == 0
+    assert main(["results", "--out", "RESULTS.md"]) == 0
     assert "too short a run" not in Path("RESULTS.md").read_text()
 
 
 def test_figures_are_drawn_beside_the_page(folder: Path) -> None:
     (folder / "two.toml").write_text('figure = "bars"\n' + NOTES)
-    assert main(["results", "--to", "out.md", "--figures", "pictures"]) == 0
+    assert main(["results", "--out", "out.md", "--figures", "pictures"]) == 0
     assert "](pictures/two.png)" in Path("out.md").read_text()
     assert Path("pictures/two.png").stat().st_size > 1000
 

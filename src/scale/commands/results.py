@@ -14,14 +14,14 @@ from scale.commands._terminal import say
 def results(
     folder: Positional[Path] = Path("results"),
     *,
-    to: Path | None = None,
+    out: Path | None = None,
     figures: Path = Path("docs/results"),
 ) -> None:
     """Write a page of all results: what was run, tables, figures, what agrees with the paper.
 
     Args:
         folder: With files of records, NAME.jsonl, and notes on them, NAME.toml.
-        to: The Markdown file to write, for example RESULTS.md; printed, and no figure drawn, when
+        out: The Markdown file to write, for example RESULTS.md; printed, and no figure drawn, when
             not given.
         figures: Folder for the figures of the page.
     """
@@ -30,12 +30,12 @@ def results(
     from scale.report.plots import draw_figure
 
     sections = read_sections(folder)
-    beside = Path("." if to is None else to.parent)
+    beside = Path("." if out is None else out.parent)
     from_page = Path(os.path.relpath(figures, beside)).as_posix()
     text = results_page(
-        sections, folder.as_posix(), (to or Path("RESULTS.md")).as_posix(), from_page
+        sections, folder.as_posix(), (out or Path("RESULTS.md")).as_posix(), from_page
     )
-    if to is None:
+    if out is None:
         sys.stdout.write(text)
         return
     for section in sections:
@@ -43,5 +43,5 @@ def results(
             figures.mkdir(parents=True, exist_ok=True)
             records = folder / f"{section.name}.jsonl"
             draw_figure([records], figures / f"{section.name}.png", kind=section.figure)
-    write_atomic(to, text)
-    say(f"{len(sections)} sections in {to}, figures in {figures}")
+    write_atomic(out, text)
+    say(f"{len(sections)} sections in {out}, figures in {figures}")

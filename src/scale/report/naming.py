@@ -1,16 +1,17 @@
-"""What runs and streams are called in tables: by what is not as usual in them."""
+"""What runs and streams are called in tables and figures: by what is not as usual in them."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from scale._errors import InputError
 from scale.bench import Record
 from scale.evaluate.protocol import PROTOCOLS
-from scale.methods import METHODS
+from scale.methods import METHODS, Learner
 from scale.runs import RunConfig, recipe_for, recipe_params
 
 Run = dict[str, Any]
@@ -32,7 +33,7 @@ def complete(run: Run) -> Run:
         raise InputError(
             f"a record holds a config that this version of scale cannot read: {error}"
         ) from error
-    found["params"] = {**_defaults(found), **found["params"]}
+    found["params"] = {**defaults_of(found), **found["params"]}
     usual = _usual(found["dataset"])
     return found | {name: None for name, value in usual.items() if found[name] == value}
 
@@ -61,14 +62,43 @@ def describe_setting(run: Run) -> str:
     >>> describe_setting({"dataset": "cifar10", "method": "scale", "params": {"lam": 0.0}})
     'scale, lam 0.0'
     """
-    method = METHODS[run["method"]]
-    defaults = _defaults(run)
+    defaults = defaults_of(run)
     changed = {k: v for k, v in run["params"].items() if k != "device" and v != defaults.get(k)}
-    for name, preset in method.presets.items():
-        if preset.items() <= changed.items():
-            changed = {k: v for k, v in changed.items() if k not in preset}
-            return _with(f"{method.name} [{name}]", changed)
-    return _with(method.name, changed)
+    return tell_changes(run["method"], run["method"], {**defaults, **run["params"]}, changed)
+
+
+def tell_changes(name: str, method: str, own: Mapping[str, Any], changed: dict[str, Any]) -> str:
+    """Return a name with what is not as usual: a preset of the method where it is one.
+
+    Parameters
+    ----------
+    name
+        Of the method or variant.
+    method
+        Whose presets are known.
+    own
+        All parameters, which tell whether a preset holds.
+    changed
+        Those that are to be told.
+
+    Examples
+    --------
+    >>> literal = {"kappa": 0.1, "mu": 0.05, "views": "once", "memory_anchors": False}
+    >>> tell_changes("scale", "scale", {**literal, "lr": 0.1}, {**literal, "lr": 0.1})
+    'scale [paper], lr 0.1'
+    """
+    presets = METHODS[method].presets if method in METHODS else {}
+    for preset, values in presets.items():
+        if values.items() <= own.items() and len(values.keys() & changed.keys()) > 1:
+            changed = {k: v for k, v in changed.items() if k not in values}
+            return _with(f"{name} [{preset}]", changed)
+    return _with(name, changed)
+
+
+def defaults_of(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return its method's parameters when none is given; none are known of a foreign method."""
+    known = run["method"] in METHODS
+    return _defaults(run["dataset"], METHODS[run["method"]]) if known else {}
 
 
 def of_one_experiment(records: Sequence[Record]) -> bool:
@@ -132,9 +162,9 @@ def _usual(dataset: str) -> dict[str, Any]:
     return usual
 
 
-def _defaults(run: Run) -> dict[str, Any]:
-    method = METHODS[run["method"]]
-    params = method(**recipe_params(run["dataset"], method)).get_params()
+@lru_cache(maxsize=256)
+def _defaults(dataset: str, method: type[Learner]) -> dict[str, Any]:
+    params = method(**recipe_params(dataset, method)).get_params()
     return {name: value for name, value in params.items() if name != "seed"}
 
 

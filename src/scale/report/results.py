@@ -30,7 +30,7 @@ NOTES = {
 HEAD = """\
 # Results
 
-Made by `scale results {folder} --to {to}` from the records in `{folder}/`: no number was typed.
+Made by `scale results {folder} --out {out}` from the records in `{folder}/`: no number was typed.
 Each section is a file of records, one JSON line for each run with its config, seed, versions and
 time, and a `.toml` beside it that says what the records are for.
 
@@ -110,18 +110,18 @@ def read_sections(folder: Path) -> list[Section]:
     return [section for _, _, section in sorted(found, key=lambda item: item[:2])]
 
 
-def results_page(sections: Sequence[Section], folder: str, to: str, figures: str) -> str:
+def results_page(sections: Sequence[Section], folder: str, out: str, figures: str) -> str:
     """Return the page in Markdown.
 
     Parameters
     ----------
     sections
         From `read_sections`.
-    folder, to, figures
+    folder, out, figures
         Where records come from, where the page goes, and where its figures are, as the page says.
     """
     findings = {section.name: section.findings() for section in sections}
-    parts = [HEAD.format(folder=folder, to=to), _overview(sections, findings)]
+    parts = [HEAD.format(folder=folder, out=out), _overview(sections, findings)]
     for section in sections:
         parts.append(_section(section, findings[section.name], figures))
     return "\n".join(parts)

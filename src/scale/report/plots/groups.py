@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,8 @@ import numpy as np
 
 from scale._errors import InputError, UnknownNameError
 from scale.bench import Experiment, Record
-from scale.methods import METHODS, Learner
-from scale.report.naming import describe_stream
-from scale.runs import recipe_params
+from scale.methods import METHODS
+from scale.report.naming import defaults_of, describe_stream, same_text, tell_changes
 
 MEASURES = {
     "knn": "kNN accuracy (%)",
@@ -108,7 +105,7 @@ def make_groups(
     """
     by_setting: dict[str, dict[int, Record]] = defaultdict(dict)
     for record in records:
-        key = json.dumps([record.get("variant", ""), settings_of(record)], sort_keys=True)
+        key = same_text([record.get("variant", ""), settings_of(record)])
         by_setting[key][record["run"]["seed"]] = record
     seeds = [[found[seed] for seed in sorted(found)] for found in by_setting.values()]
     names = _names(seeds, apart)
@@ -122,19 +119,8 @@ def make_groups(
 
 def settings_of(record: Record) -> dict[str, Any]:
     """Return all that decides what a run learns, by name; its method's defaults filled in."""
-    found = {**record["run"], **_defaults_of(record), **record["run"]["params"]}
+    found = {**record["run"], **defaults_of(record["run"]), **record["run"]["params"]}
     return {name: value for name, value in found.items() if name not in NOT_A_SETTING}
-
-
-def _defaults_of(record: Record) -> dict[str, Any]:
-    run = record["run"]
-    known = run["method"] in METHODS  # or it is someone's own, not registered here
-    return _defaults(run["dataset"], METHODS[run["method"]]) if known else {}
-
-
-@lru_cache(maxsize=256)
-def _defaults(dataset: str, method: type[Learner]) -> dict[str, Any]:
-    return method(**recipe_params(dataset, method)).get_params()
 
 
 def check_measure(measure: str, groups: Sequence[Group]) -> str:
@@ -157,12 +143,12 @@ def _names(seeds: list[list[Record]], apart: Sequence[str]) -> list[str]:
         alike[key].append(settings_of(group[0]))
     names = []
     for key, group in zip(keys, seeds, strict=True):
-        own, default = settings_of(group[0]), _defaults_of(group[0])
+        own, default = settings_of(group[0]), defaults_of(group[0]["run"])
         # What belongs to the stream is told there.
         hidden = {*apart, *PLACE, *group[0]["run"]}
         differing = _differing(alike[key]) - hidden
         changed = {k: own[k] for k in own if k in differing and own[k] != default.get(k)}
-        names.append(_tell(key[1], own, changed))
+        names.append(tell_changes(key[1], own["method"], own, changed))
     return names
 
 
@@ -172,17 +158,7 @@ def _short(record: Record) -> tuple[str, str]:
 
 def _differing(settings: list[dict[str, Any]]) -> set[str]:
     names = {name for each in settings for name in each}
-    return {n for n in names if len({json.dumps(each.get(n)) for each in settings}) > 1}
-
-
-def _tell(name: str, own: dict[str, Any], changed: dict[str, Any]) -> str:
-    presets = METHODS[own["method"]].presets if own["method"] in METHODS else {}
-    for preset, values in presets.items():
-        if values.items() <= own.items() and len(set(values) & set(changed)) > 1:
-            name = f"{name} [{preset}]"
-            changed = {k: v for k, v in changed.items() if k not in values}
-    told = [key if value is True else f"{key} {value}" for key, value in changed.items()]
-    return ", ".join([name, *told])
+    return {n for n in names if len({same_text(each.get(n)) for each in settings}) > 1}
 
 
 def _places(records: list[Record], apart: Sequence[str]) -> list[tuple[str, str]]:
