@@ -89,7 +89,8 @@ def test_better_is_what_is_two_standard_errors_above_the_start():
 
 
 def test_a_record_gives_the_guard_back():
-    assert Guard.from_json(Guard(30.0, 20.0, 512).to_json()) == Guard(30.0, 20.0, 512)
+    for told in (Guard(30.0, 20.0, 512), Guard(30.0, 20.0, 512, encoder_score=25.0)):
+        assert Guard.from_json(told.to_json()) == told
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in WITH_MEMORY])
@@ -143,6 +144,20 @@ def test_the_start_of_scale_plus_is_its_encoder_alone():
     """So patches and read-out, which are there from the first batch on, count as learned."""
     ours, er = experienced("scale-plus"), experienced("er")
     assert guard(ours).start_score == guard(er).start_score
+
+
+def test_the_encoder_of_scale_plus_is_judged_alone_too():
+    """Patches may carry the learner while its encoder has lost what it started with."""
+    ours, er = experienced("scale-plus"), experienced("er")
+    assert guard(er).encoder_score is None
+    assert guard(ours).encoder_score == guard(er).score
+    with torch.no_grad():
+        for weight in ours.encoder_.parameters():
+            weight.zero_()
+    ours.load_state_dict(ours.state_dict())  # makes the read-out anew
+    broken = guard(ours)
+    assert not broken.encoder_better
+    assert "its encoder alone: no" in str(broken)
 
 
 def test_a_module_of_ones_own_is_remembered_as_it_came(tmp_path):

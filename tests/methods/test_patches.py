@@ -161,6 +161,29 @@ def test_centroids_that_win_nothing_are_put_where_patches_are():
     assert learner.diagnostics_["reseeded"] >= 1
 
 
+def test_centroids_of_a_phase_outlive_a_phase_that_is_much_longer():
+    rng = np.random.default_rng(0)
+
+    def stripes(count: int) -> np.ndarray:
+        waves = np.sin(
+            rng.uniform(0.5, 2.5, (count, 1)) * np.arange(16) + rng.uniform(0, 6, (count, 1))
+        )
+        rows = 128 + 100 * waves[:, None, None, :] + rng.normal(0, 5, (count, 1, 16, 16))
+        return rows.clip(0, 255).astype(np.uint8)
+
+    learner = Patches(clusters=20)
+    for _ in range(20):
+        learner.partial_fit(stripes(64))
+    learner.partial_fit(stripes(64))
+    of_phase = learner.diagnostics_["distance"]
+    assert learner.dictionary_.counts.min() > 100
+    for _ in range(300):
+        learner.partial_fit(stripes(64).swapaxes(2, 3))
+        assert learner.diagnostics_["reseeded"] == 0
+    learner.partial_fit(stripes(64))
+    assert learner.diagnostics_["distance"] < 3 * of_phase
+
+
 def test_a_mostly_empty_stream_keeps_centroids_for_the_rest():
     """Nearly all patches are black, as in images of digits; the others must not look dead."""
     learner = Patches(clusters=12)

@@ -107,10 +107,14 @@ def test_before_the_first_batch_features_are_the_start_of_the_encoder():
 
 def test_the_first_batch_may_be_a_single_image_and_images_may_be_small():
     learner = make("scale-plus")
-    learn(learner, images(1, shape=(3, 8, 8)))
-    features = learner.transform(images(4, shape=(3, 8, 8)))
-    assert features.shape == (4, 128)
-    assert np.isfinite(features).all()
+    few = images(4, shape=(3, 8, 8))
+    for seed in range(16):
+        learn(learner, images(1, shape=(3, 8, 8), seed=seed))
+        features = learner.transform(few)
+        assert features.shape == (4, 128)
+        assert np.isfinite(features).all()
+        # Until there are enough images to whiten by, features are the encoder's.
+        assert (features == learner.encode(few)).all() == (seed < 15)
 
 
 def test_a_batch_that_fails_leaves_no_trace_in_the_dictionary():
@@ -158,6 +162,19 @@ def test_a_camera_that_saw_one_and_the_same_picture_tells_other_pictures_apart()
     assert np.abs(similarities(features) - 1)[np.triu_indices(6, 1)].min() > 1e-4
 
 
+def test_embeddings_of_two_moments_can_be_compared():
+    """The axes of a new read-out are turned to those of the last one."""
+    digits = scale.load_dataset("digits").images
+    learner = make("scale-plus", memory_size=300, steps_per_batch=1)
+    for batch in scale.batches(digits[:300], batch_size=50):
+        before = learner.transform(digits[300:400])
+        learner.partial_fit(batch)
+    after = learner.transform(digits[300:400])
+    assert (before * after).sum(1).mean() > 0.6
+    nearest = (after @ before.T).argmax(1)
+    assert (nearest == np.arange(100)).mean() > 0.9, "an image is found by its older embedding"
+
+
 def test_an_encoder_of_ones_own_may_have_features_below_zero():
     own = nn.Sequential(nn.Flatten(), nn.Linear(64, 6))
     own.output_dim = 6
@@ -176,8 +193,15 @@ def test_an_encoder_of_ones_own_may_have_features_below_zero():
         ({"ridge": -1.0}, "ridge must be above 0"),
         ({"readout_images": 0}, "readout_images must be 1 or more"),
         ({"patch_side": 0}, "patch_side must be 1 or more"),
+        ({"memory_size": 15}, "memory_size must be 16 or more, got 15.*method er does without"),
     ],
 )
 def test_settings_out_of_range_are_refused(setting, message):
     with pytest.raises(InputError, match=message):
         learn(make("scale-plus", **setting), images())
+
+
+def test_images_without_room_for_a_patch_are_refused_unless_patches_are_off():
+    speck = images(20, shape=(1, 1, 9))
+    with pytest.raises(InputError, match="1 x 9 are too small for patches; set clusters=0"):
+        learn(make("scale-plus"), speck)

@@ -51,6 +51,17 @@ def test_a_claim_is_checked_wherever_both_rows_are_or_only_where_it_says() -> No
     assert check_claim(nobody, rows) == []
 
 
+def test_a_claim_can_compare_two_streams() -> None:
+    rows = rows_of([50, 51, 52], [40, 41, 42], samples_per_class=99)
+    rows += rows_of([52, 53.5, 54], [40, 41, 42], stream="iid", samples_per_class=99)
+    near = Claim(says="", better="er", than=("er",), stream="seq", on="iid", by=-3.0)
+    (finding,) = check_claim(near, rows)
+    assert (finding.where, finding.verdict) == ("mnist seq, samples_per_class 99", "agrees")
+    assert finding.measured.startswith("er on iid -2.17 [")
+    nowhere = Claim(says="", better="er", than=("er",), stream="seq", on="seq-bl")
+    assert check_claim(nowhere, rows) == []
+
+
 def test_another_measure_than_knn_is_named() -> None:
     claim = Claim(says="replay helps", better="er", than=("simclr",), measure="acc")
     (finding,) = check_claim(claim, rows_of([50, 51, 52], [40, 41, 42]))

@@ -14,6 +14,7 @@ from benchmarks.guard import main, table
 from rich.console import Console
 
 import scale
+from scale.evaluate import Guard
 from scale.runs import Display, LiveDisplay, PlainDisplay, RunConfig, prepare, read_metrics, run
 from scale.runs.display import HealthWatch
 from tests.methods.learners import differences, state
@@ -120,12 +121,20 @@ def test_being_worse_is_warned_about_after_a_tenth_of_the_stream_once_until_it_i
     watch = HealthWatch(images=1000)
 
     def warnings(position: int, better: bool) -> int:
-        told = {"score": 1.0, "start_score": 2.0, "better": better}
+        told = Guard(50.0 if better else 1.0, 20.0, images=512).to_json()
         return len(watch.look_at_evaluation({"position": position, "guard": told}))
 
     given = [(100, False), (200, False), (300, False), (400, True), (500, False)]
     assert [warnings(*each) for each in given] == [0, 1, 0, 0, 1]
     assert watch.look_at_evaluation({"position": 600}) == []
+
+
+def test_a_poor_encoder_is_warned_about_also_where_other_features_hide_it() -> None:
+    hidden = Guard(50.0, 20.0, images=512, encoder_score=12.0)
+    (warning,) = HealthWatch(images=1000).look_at_evaluation(
+        {"position": 900, "guard": hidden.to_json()}
+    )
+    assert warning.startswith("the encoder recognises views no better")
 
 
 def made(method: str, dataset: str, score: float, knn: float, better: bool) -> dict[str, Any]:

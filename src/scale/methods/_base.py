@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -69,12 +70,15 @@ class Learner(ABC):
 
     def transform(self, images: object) -> np.ndarray:
         """Return the features of images, n x d float32, without learning from them."""
+        return self._in_chunks(self._embed, images)
+
+    def _in_chunks(self, embed: Callable[[Tensor], Tensor], images: object) -> np.ndarray:
         batch = as_batch(images, self._image_shape)
         if len(batch) == 0:
             raise InputError("transform got an empty batch; pass at least one image")
         self._ensure_started(batch)
         with torch.no_grad():
-            chunks = [self._embed(chunk).float().cpu() for chunk in torch.split(batch, CHUNK)]
+            chunks = [embed(chunk).float().cpu() for chunk in torch.split(batch, CHUNK)]
         return torch.cat(chunks).numpy()
 
     def save(self, path: str | Path) -> None:

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -169,6 +170,15 @@ class ContrastiveLearner(Learner):
                 f"update was not made; a learning rate below {self.lr} usually helps"
             )
         self.optimizer_.step()
+
+    def encode(self, images: object) -> np.ndarray:
+        """Return the encoder's own features, n x d; `transform` may make others of them."""
+        return self._in_chunks(self._encode, images)
+
+    @property
+    def embeds_by_encoder(self) -> bool:
+        """Whether `transform` gives the encoder's features as they are."""
+        return type(self)._embed is ContrastiveLearner._embed
 
     def _embed(self, batch: Tensor) -> Tensor:
         return self._encode(batch)

@@ -12,6 +12,7 @@ from scale.methods._windows import windows
 
 CONTRAST = 10 / 255**2  # added to a patch's variance, so that noise in flat patches stays small
 DEAD = 0.1  # a centroid with less than this share of the mean count is put elsewhere
+SETTLED = 100  # unless it won so many patches: what occurred so often is not forgotten later
 ELEMENTS = 2**20  # distances held at once: more leave the processor's cache, at half the speed
 
 
@@ -145,7 +146,7 @@ class PatchDictionary(nn.Module):
 
     def _reseed(self, patches: Tensor, whitener: Tensor) -> int:
         """Put centroids that win next to nothing, at first all, where patches have none near."""
-        dead = self.counts <= DEAD * self.counts.mean()
+        dead = self.counts <= (DEAD * self.counts.mean()).clamp(max=SETTLED)
         moved = dead.nonzero()[: len(patches), 0]
         if len(moved) == 0:
             return 0

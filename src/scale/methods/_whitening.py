@@ -32,9 +32,10 @@ def whitening(sample: Tensor, ridge: float, keep: int | None = None) -> Whitenin
         Added to the covariance, relative to its mean variance: directions in which the sample
         hardly differs are not blown up to noise.
     keep
-        Only this many directions, those in which the sample differs most; features along directions
-        in which it does not differ are 0. If it does not differ at all, the first so many features
-        as they are. All when not given.
+        Only this many directions, those in which the sample differs most; along directions in which
+        it does not differ features are 0. They are turned to a frame that is always the same, so
+        that a sample a little different gives features a little different. If the sample does not
+        differ at all, the first so many features as they are. All when not given.
     """
     rows = sample.cpu().double()
     mean = rows.mean(0)
@@ -66,7 +67,27 @@ def _principal(rows: Tensor, added: Tensor, keep: int) -> Tensor:
     if not there.any():  # all rows are equal and tell of no direction
         return torch.eye(d, keep, dtype=rows.dtype)
     variances, vectors = variances[there], vectors[:, there]
-    axes = vectors if d <= n else rows.T @ vectors / (n * variances).sqrt()
-    matrix = rows.new_zeros(d, keep)
-    matrix[:, : len(variances)] = axes * (variances + added).rsqrt()
+    axes = vectors if d <= n else rows.T @ vectors / (n * variances).sqrt()  # (d, r)
+    scales = (variances + added).rsqrt()
+    matrix: Tensor = (axes * scales) @ _turn(axes * (variances * scales), keep)
     return matrix
+
+
+def _turn(covariances: Tensor, keep: int) -> Tensor:
+    """Return the rotation, (r, keep), that brings whitened features nearest to a fixed frame.
+
+    Principal axes have no sign and change places when their variances cross. Turned to what a fixed
+    random projection of the features would be (orthogonal Procrustes), whitened features of two
+    moments can be compared. Distances are the same.
+
+    Parameters
+    ----------
+    covariances
+        Of features and whitened features, (d, r) with r <= keep.
+    """
+    generator = torch.Generator().manual_seed(0)
+    shape = (len(covariances), keep)
+    frame = torch.randn(shape, generator=generator, dtype=covariances.dtype)
+    left, _, right = torch.linalg.svd(covariances.T @ frame, full_matrices=False)
+    turn: Tensor = left @ right
+    return turn

@@ -23,6 +23,7 @@ from scale.methods.er import ER
 from scale.models import ImageShape
 
 LARGEST_SIDE = 32  # images are brought to it before patches are taken: patches of many are dear
+FEWEST_IMAGES = 16  # in memory, to whiten by: with fewer, features tell less than the encoder's own
 
 
 @register_method("scale-plus")
@@ -32,11 +33,12 @@ class ScalePlus(ER):
 
     The encoder learns as in `er`: NT-Xent over new views of stream and replayed images, every view
     an anchor, replayed from a reservoir. Beside it a `PatchDictionary` clusters small patches of
-    the stream; it needs no gradient, is of use after the first batch and forgets nothing.
+    the stream; it needs no gradient, is of use after the first batch, and keeps what it has found.
 
     Features are half the patches' and half the encoder's, together as many as the encoder has. Each
     half is brought to its square root, whitened as the images in memory are, so that it depends
-    on the whole stream and not on its last batch, and given a fixed length.
+    on the whole stream and not on its last batch, and given a fixed length. Until 16 images are in
+    memory, features are the encoder's.
 
     Attributes
     ----------
@@ -77,6 +79,11 @@ class ScalePlus(ER):
             raise InputError(f"clusters must be 0 or more, got {self.clusters}")
         if self.readout_images < 1:
             raise InputError(f"readout_images must be 1 or more, got {self.readout_images}")
+        if self.memory_size < FEWEST_IMAGES:
+            raise InputError(
+                f"memory_size must be {FEWEST_IMAGES} or more, got {self.memory_size}: images in "
+                "memory whiten the features; method er does without"
+            )
         for name in ("patch_weight", "ridge"):
             if getattr(self, name) <= 0:
                 raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
@@ -89,7 +96,11 @@ class ScalePlus(ER):
 
     def _make_dictionary(self) -> PatchDictionary:
         shape = resized(self._view_shape, self._patch_image_side)
-        side = max(1, min(shape[1:]) // 2)
+        side = min(shape[1:]) // 2
+        if side < 1:
+            raise InputError(
+                f"images of {shape[1]} x {shape[2]} are too small for patches; set clusters=0"
+            )
         return PatchDictionary(
             shape,
             clusters=self.clusters,
@@ -107,8 +118,8 @@ class ScalePlus(ER):
 
     def _embed(self, batch: Tensor) -> Tensor:
         h = self._encode(batch)  # (n, d)
-        if len(self.memory_) < 2:
-            return h  # nothing to whiten by
+        if len(self.memory_) < FEWEST_IMAGES:
+            return h
         if self._readout is None:
             self._readout = self._fit_readout(h.shape[1])
         of_patches, of_encoder = self._readout

@@ -13,7 +13,7 @@ from scale.report.table import COLUMNS
 
 Verdict = Literal["agrees", "undecided", "does not agree"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-FIELDS = {"says", "ours", "dataset", "stream", "better", "than", "by", "measure", "why"}
+FIELDS = {"says", "ours", "dataset", "stream", "better", "than", "on", "by", "measure", "why"}
 LEVEL_WIDTH = 5.0  # points to either side of our mean
 
 
@@ -40,6 +40,8 @@ class Claim:
     dataset: str | None = None
     """Only there; wherever both rows are when not given."""
     stream: str | None = None
+    on: str | None = None
+    """The stream that the others are on; the same when not given."""
     why: str = ""
     """The most likely reason if ours does not agree."""
 
@@ -81,14 +83,17 @@ def check_claim(claim: Claim, rows: Sequence[Row]) -> list[Finding]:
     findings = []
     says = claim.says if claim.measure == "knn" else f"{claim.says}, by {COLUMNS[claim.measure]}"
     for place in dict.fromkeys((row.dataset, row.stream) for row in rows):
-        if claim.dataset not in (None, place[0]) or claim.stream not in (None, place[1]):
+        kind, *unusual = place[1].split(", ")
+        if claim.dataset not in (None, place[0]) or claim.stream not in (None, place[1], kind):
             continue
         first = find_row(rows, place, claim.better)
+        beside = (place[0], ", ".join([claim.on or kind, *unusual]))
         for name in claim.than:
-            difference = _difference(first, find_row(rows, place, name), claim.measure)
+            difference = _difference(first, find_row(rows, beside, name), claim.measure)
             if difference is None:
                 continue
-            measured = f"{name} {difference.text()}"
+            other = name if claim.on is None else f"{name} on {claim.on}"
+            measured = f"{other} {difference.text()}"
             if difference.interval is None:
                 measured += " (one seed)"
             verdict, of_paper = _judge(difference, claim.by), not claim.ours

@@ -197,11 +197,13 @@ class HealthWatch:
         if "guard" not in record:
             return []
         early = record["position"] <= self.images / 10  # the first updates may well do harm
-        warned, self._worse = self._worse, not early and not record["guard"]["better"]
+        told = Guard.from_json(record["guard"])
+        warned, self._worse = self._worse, not early and not told.encoder_better
         if warned or not self._worse:
             return []
+        who = "encoder" if told.better else "learner"
         return [
-            "the learner recognises views no better than the encoder it started from, so it has "
+            f"the {who} recognises views no better than the encoder it started from, so it has "
             "probably not learned anything of use; try other settings before going on"
         ]
 
