@@ -22,11 +22,8 @@ OF_THE_STREAM = (
 """Options of a run that decide what is learned from and what it is measured on."""
 
 
-def complete(run: Run) -> Run:
-    """Return a record's config with the options and parameters that are newer than the record.
-
-    What was given as the dataset's usual value is as if it had not been given.
-    """
+def filled(run: Run) -> Run:
+    """Return a record's config with the options and parameters that are newer than the record."""
     try:
         found = RunConfig(**run).to_json()
     except TypeError as error:
@@ -34,6 +31,12 @@ def complete(run: Run) -> Run:
             f"a record holds a config that this version of scale cannot read: {error}"
         ) from error
     found["params"] = {**defaults_of(found), **found["params"]}
+    return found
+
+
+def complete(run: Run) -> Run:
+    """Return the same, in which the dataset's usual value is as if it had not been given."""
+    found = filled(run)
     usual = _usual(found["dataset"])
     return found | {name: None for name, value in usual.items() if found[name] == value}
 

@@ -126,6 +126,15 @@ def test_settings_of_one_method_are_told_apart_by_what_differs():
     assert names == ["scale", "scale, lr 0.1", "scale, mu 0.9"]
 
 
+def test_a_record_older_than_an_option_is_of_the_same_setting():
+    older, newer = make_record(30.0), make_record(40.0, seed=1)
+    older["run"].pop("bank_size", None)
+    newer["run"]["bank_size"] = 1000  # what CIFAR-10 usually has
+    (axes,) = draw_bars(Selection([older, newer])).axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["scale"]
+    assert axes.patches[0].get_height() == pytest.approx(35.0)
+
+
 def test_what_is_unusual_for_all_runs_is_said_in_the_title():
     (axes,) = draw_bars(Selection([make_record(30.0, validation=True)])).axes
     assert axes.get_title(loc="left") == "cifar10, seq, validation"

@@ -52,7 +52,7 @@ def draw_curves(selection: Selection) -> Figure:
         dress(panel, found[0].place, MEASURES[measure])
     seeds = seeds_told(groups)
     band = "" if seeds == "one seed" else ", band ± standard deviation"
-    note(figure, f"{seeds}{band}; dashed: features that learn nothing")
+    note(figure, f"{seeds}{band}; grey and dashed: features that learn nothing")
     _name_lines(figure, axes, labels, marks)
     return figure
 

@@ -14,7 +14,16 @@ import numpy as np
 from scale._errors import InputError, UnknownNameError
 from scale.bench import Experiment, Record
 from scale.methods import METHODS
-from scale.report.naming import defaults_of, describe_stream, same_text, tell_changes
+from scale.report.naming import (
+    OF_THE_STREAM,
+    complete,
+    defaults_of,
+    describe_stream,
+    filled,
+    same_text,
+    tell_changes,
+)
+from scale.runs import RunConfig
 
 MEASURES = {
     "knn": "kNN accuracy (%)",
@@ -105,7 +114,7 @@ def make_groups(
     """
     by_setting: dict[str, dict[int, Record]] = defaultdict(dict)
     for record in records:
-        key = same_text([record.get("variant", ""), settings_of(record)])
+        key = same_text([record.get("variant", ""), _flat(complete(record["run"]))])
         by_setting[key][record["run"]["seed"]] = record
     seeds = [[found[seed] for seed in sorted(found)] for found in by_setting.values()]
     names = _names(seeds, apart)
@@ -119,7 +128,11 @@ def make_groups(
 
 def settings_of(record: Record) -> dict[str, Any]:
     """Return all that decides what a run learns, by name; its method's defaults filled in."""
-    found = {**record["run"], **defaults_of(record["run"]), **record["run"]["params"]}
+    return _flat(filled(record["run"]))
+
+
+def _flat(run: dict[str, Any]) -> dict[str, Any]:
+    found = {**run, **run["params"]}
     return {name: value for name, value in found.items() if name not in NOT_A_SETTING}
 
 
@@ -143,9 +156,9 @@ def _names(seeds: list[list[Record]], apart: Sequence[str]) -> list[str]:
         alike[key].append(settings_of(group[0]))
     names = []
     for key, group in zip(keys, seeds, strict=True):
-        own, default = settings_of(group[0]), defaults_of(group[0]["run"])
-        # What belongs to the stream is told there.
-        hidden = {*apart, *PLACE, *group[0]["run"]}
+        own = settings_of(group[0])
+        default = {**RunConfig().to_json(), **defaults_of(group[0]["run"])}
+        hidden = {*apart, *PLACE, *OF_THE_STREAM}  # what belongs to the stream is told there
         differing = _differing(alike[key]) - hidden
         changed = {k: own[k] for k in own if k in differing and own[k] != default.get(k)}
         names.append(tell_changes(key[1], own["method"], own, changed))
