@@ -1,10 +1,15 @@
-"""Run the benchmarks: ``python -m benchmarks [NAME ...] [--quick] [--json PATH]``."""
+"""Run the benchmarks: ``python -m benchmarks [NAME ...] [--quick] [--json PATH]``.
+
+``python -m benchmarks [NAME ...] --table PATH`` runs none: it shows rows kept earlier, in Markdown.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -12,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks._measure import Row, machine
+from scale.report.formats import markdown
 
 MODULES = (
     "psa",
@@ -28,18 +34,22 @@ MODULES = (
 BUSY = 0.5  # load per core above which times say little
 
 
-def main() -> None:
-    """Print one table per benchmark."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print one table per benchmark; return 0."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODULES)}; or all")
     parser.add_argument(
         "--quick", action="store_true", help="tiny sizes, only to see that they run"
     )
     parser.add_argument("--json", type=Path, help="append every row to this file, one JSON a line")
-    args = parser.parse_args()
+    parser.add_argument("--table", type=Path, metavar="PATH", help="show what --json kept there")
+    args = parser.parse_args(arguments)
     unknown = set(args.names) - set(MODULES)
     if unknown:
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}: {', '.join(MODULES)}")
+    if args.table is not None:
+        sys.stdout.write(kept_table(args.table, args.names or MODULES))
+        return 0
     console = Console()
     where = machine()
     show_machine(console, where)
@@ -51,6 +61,24 @@ def main() -> None:
         console.print(f"[dim]{time.perf_counter() - start:.0f} s[/dim]\n")
         if args.json is not None:
             append(args.json, [{"benchmark": name, **cells, "machine": where} for cells in rows])
+    return 0
+
+
+def kept_table(path: Path, names: Sequence[str]) -> str:
+    """Return the last row of each kind that was kept, with its ratios, in Markdown."""
+    kept = [json.loads(line) for line in path.read_text().splitlines()]
+    last = {(cells["benchmark"], cells["what"]): cells for cells in kept}
+    lines = []
+    for (benchmark, what), cells in last.items():
+        if benchmark not in names:
+            continue
+        other = cells.get("alternative") or cells.get("limit") or ""
+        cost = cells.get("alternative_cost") or cells.get("limit_cost")
+        unit = cells["unit"]
+        ratio = f"{cells['ours'] / cost:.2f}" if cost else ""
+        beside = _cost(cost, unit) if cost else ""
+        lines.append([what, _cost(cells["ours"], unit), other, beside, ratio])
+    return markdown(["what", "cost", "beside", "its cost", "ratio"], lines)
 
 
 def show_machine(console: Console, where: Row) -> None:
@@ -99,4 +127,4 @@ def _cost(value: object, unit: object) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

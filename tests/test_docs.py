@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from benchmarks.__main__ import main as benchmarks
 from benchmarks.guard import main as guard
 from benchmarks.label_choice import main as label_choice
 from benchmarks.pseudo_positives import main as pseudo_positives
@@ -22,6 +23,7 @@ from scale.streams import STREAMS
 ROOT = Path(__file__).parents[1]
 PRINTERS = {
     "scale": main,
+    "python -m benchmarks": benchmarks,
     "python -m benchmarks.guard": guard,
     "python -m benchmarks.label_choice": label_choice,
     "python -m benchmarks.pseudo_positives": pseudo_positives,

@@ -47,7 +47,7 @@ METHOD_ORDER = (
 REFERENCE = "supcon"
 """Learns from labels: no competitor of the others, and drawn apart from them."""
 STREAM_ORDER = ("iid", "seq", "seq-bl", "seq-im", "seq-cc")
-NOT_A_SETTING = ("seed", "threads", "device", "params", "on_bad")
+NOT_A_SETTING = ("seed", "threads", "device", "params", "on_bad", "evaluations")
 PLACE = ("dataset", "stream", "method")
 
 
