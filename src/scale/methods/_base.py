@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from scale._errors import DamagedFileError, InputError
 from scale._tensors import read_tensors, write_tensors
+from scale.methods._checks import LARGEST_SEED, check_numbers
 from scale.methods._facts import Costs, Knowledge
 from scale.methods._images import as_batch, as_labels
 from scale.methods._registry import METHODS
@@ -157,8 +158,7 @@ class Learner(ABC):
 
     def start(self, image_shape: ImageShape) -> None:
         """Make the learner ready for images of this shape; the first batch does it otherwise."""
-        if self.seed < 0:
-            raise InputError(f"seed must be 0 or more, got {self.seed}")
+        check_numbers(self, "seed", least=0, most=LARGEST_SEED, whole=True)
         try:
             torch.empty(0, device=self.device)
         except (RuntimeError, AssertionError) as error:
