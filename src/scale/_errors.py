@@ -25,3 +25,7 @@ class DamagedFileError(ScaleError):
 
 class NonFiniteLossError(ScaleError, ArithmeticError):
     """The loss became NaN or infinite; no weight was changed by it."""
+
+
+class NonFiniteFeaturesError(ScaleError, ArithmeticError):
+    """The features became NaN or infinite; none are returned."""

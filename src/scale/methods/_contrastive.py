@@ -170,7 +170,7 @@ class ContrastiveLearner(Learner):
 
     def encode(self, images: object) -> np.ndarray:
         """Return the encoder's own features, n x d; `transform` may make others of them."""
-        return self._in_chunks(self._encode, images)
+        return self._in_chunks(type(self)._encode, images)
 
     @property
     def embeds_by_encoder(self) -> bool:
