@@ -170,6 +170,41 @@ def test_embed_brings_other_sizes_and_colours_to_those_of_the_run(
     assert np.load(out).shape == (4, 128)
 
 
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("file/z", "a file is where a folder on its path should be"),
+        ("folder", "it is a folder"),
+    ],
+)
+def test_an_output_that_cannot_be_written_gets_one_clear_line(
+    place: str,
+    reason: str,
+    finished: Path,
+    small_set: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "folder").mkdir()
+    out = str(tmp_path / place)
+    for command in (
+        ["embed", str(finished), str(small_set), "--out", out],
+        ["evaluate", str(finished), "--to", out],
+        ["streams", "--dataset", str(small_set), "--out", out],
+    ):
+        assert f"cannot write {out}: {reason}" in refused(capsys, *command)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+@pytest.mark.parametrize("command", ["evaluate", "table"])
+def test_what_the_system_refuses_gets_one_line(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    too_long = "z" * 300
+    assert too_long in refused(capsys, command, too_long)
+
+
 def test_evaluate_with_the_usual_bank_gives_what_the_run_gave(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from scale._errors import InputError
+from scale._errors import InputError, UnwritableError
 from scale.data._imageset import ImageSet
 from scale.data.cache import (
     CacheUnwritableError,
@@ -32,7 +32,7 @@ def decoded(encoded: Encoded, options: LoadOptions) -> ImageSet:
                 if entry is None:
                     build_entry(path, encoded, options)
                     entry = read_entry(path, encoded.fingerprint)
-        except (OSError, CacheUnwritableError):
+        except (OSError, UnwritableError, CacheUnwritableError):
             entry = None
     if entry is None:
         entry = _decode_to_memory(encoded, options)
