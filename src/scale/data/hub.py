@@ -63,6 +63,23 @@ def is_hub_id(text: str) -> bool:
     return _HUB_ID.fullmatch(text) is not None and ".." not in text
 
 
+def registered_name(dataset: str) -> str:
+    """Return the name under which the dataset of a hub id is registered; others as they are.
+
+    A part of a hub's dataset is not that dataset.
+
+    Examples
+    --------
+    >>> registered_name("ylecun/mnist"), registered_name("zh-plus/tiny-imagenet")
+    ('mnist', 'zh-plus/tiny-imagenet')
+    """
+    for name in DATASETS:
+        known = DATASETS[name]
+        if isinstance(known, HubDataset) and known.hub_id == dataset and not known.first_classes:
+            return name
+    return dataset
+
+
 def download_folder(hub_id: str) -> Path:
     """Return where downloaded files of `hub_id` are kept."""
     return cache_folder() / "hub" / hub_id
