@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from PIL import Image
 
 from scale.cli import COMMANDS, main
-from scale.runs import measure_again
+from scale.runs import load_learner, measure_again
 
 QUICK = [
     *("--encoder", "cnn", "--augmentation", "mnist", "--steps-per-batch", "1"),
@@ -98,6 +99,10 @@ def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
         (["run", "--out", "x", "--device", "abacus"], "abacus"),
         (["run", "--out", "x", "--evaluations", "0"], "evaluations"),
         (["run", "--out", "x", "--seed", "-1"], "seed"),
+        (["run", "--out", "x", "--seed", "9" * 23], "seed must be from 0 to 4294967295"),
+        (["run", "--out", "x", "--threads", "999999"], "threads must be 1024 or fewer"),
+        (["run", "--out", "x", "--momentum=-1"], "momentum must be from 0 to 1, got -1"),
+        (["run", "--out", "x", "--lr", "nan"], "lr must be 0 or more, got nan"),
         (["run", "--out", "x", "--resume"], "holds no run"),
         (["embed", "no-run", "digits", "--out", "z.npy"], "no-run"),
         (["evaluate", "no-run"], "no-run"),
@@ -164,6 +169,109 @@ def test_embed_brings_other_sizes_and_colours_to_those_of_the_run(
     out = tmp_path / "z.npy"
     assert main(["embed", str(finished), str(tmp_path / "colour.npy"), "--out", str(out)]) == 0
     assert np.load(out).shape == (4, 128)
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    """A folder with splits: three images, of different sizes, and one that cannot be read."""
+    rng = np.random.default_rng(0)
+    for side, name in enumerate(("test/cat/a.png", "train/cat/b.png", "train/dog/c.png"), 16):
+        path = tmp_path / "pictures" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 256, (side, side), dtype=np.uint8)).save(path)
+    (tmp_path / "pictures" / "train" / "cat" / "bad.png").write_bytes(b"no image")
+    return tmp_path / "pictures"
+
+
+def test_embed_takes_all_images_of_a_folder_and_names_the_file_of_each_row(
+    finished: Path, pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "z.npy"
+    arguments = ["embed", str(finished), str(pictures), "--out", str(out)]
+    assert "bad.png" in refused(capsys, *arguments)
+    assert not out.exists()
+    assert main([*arguments, "--on-bad", "skip"]) == 0
+    assert f"the file of each row in {tmp_path / 'z.files.txt'}" in capsys.readouterr().out
+    names = (tmp_path / "z.files.txt").read_text().splitlines()
+    expected = ("test/cat/a.png", "train/cat/b.png", "train/dog/c.png")
+    assert names == [str(pictures / name) for name in expected]
+    rows = np.load(out)
+    for name, row in zip(names, rows, strict=True):
+        assert main(["embed", str(finished), name, "--out", str(out)]) == 0
+        np.testing.assert_allclose(np.load(out), row[None], rtol=1e-4, atol=1e-5)
+        assert (tmp_path / "z.files.txt").read_text() == f"{name}\n"
+
+
+def test_embed_takes_a_folder_with_only_a_test_split(
+    finished: Path, pictures: Path, tmp_path: Path
+) -> None:
+    shutil.rmtree(pictures / "train")
+    out = tmp_path / "z.npy"
+    assert main(["embed", str(finished), str(pictures), "--out", str(out)]) == 0
+    assert len(np.load(out)) == 1
+
+
+def test_embed_takes_the_split_that_is_asked_for(
+    finished: Path, pictures: Path, small_set: Path, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "z.npy")
+    for images, count in ((pictures, 1), (small_set, 30)):
+        arguments = ["embed", str(finished), str(images), "--out", out, "--split", "test"]
+        assert main(arguments) == 0
+        assert len(np.load(out)) == count
+
+
+def test_embed_tells_of_a_damaged_checkpoint(
+    small_set: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    quick = [*QUICK, "--no-pictures", "--checkpoint-seconds", "0"]
+    assert main(["run", "--dataset", str(small_set), "--out", str(out), *quick]) == 0
+    (out / "learner.safetensors").unlink()
+    newest = max((out / "checkpoints").glob("*.safetensors"))
+    newest.write_bytes(newest.read_bytes()[:-100])
+    capsys.readouterr()
+    assert main(["embed", str(out), str(small_set), "--out", str(tmp_path / "z.npy")]) == 0
+    told = capsys.readouterr().out
+    assert f"warning: {newest} is damaged" in told
+    assert "going on from the checkpoint before it" in told
+    with pytest.warns(UserWarning, match="is damaged"):
+        load_learner(out)
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("file/z", "a file is where a folder on its path should be"),
+        ("folder", "it is a folder"),
+    ],
+)
+def test_an_output_that_cannot_be_written_gets_one_clear_line(
+    place: str,
+    reason: str,
+    finished: Path,
+    small_set: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "folder").mkdir()
+    out = str(tmp_path / place)
+    for command in (
+        ["embed", str(finished), str(small_set), "--out", out],
+        ["evaluate", str(finished), "--to", out],
+        ["streams", "--dataset", str(small_set), "--out", out],
+    ):
+        assert f"cannot write {out}: {reason}" in refused(capsys, *command)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+@pytest.mark.parametrize("command", ["evaluate", "table"])
+def test_what_the_system_refuses_gets_one_line(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    too_long = "z" * 300
+    assert too_long in refused(capsys, command, too_long)
 
 
 def test_evaluate_with_the_usual_bank_gives_what_the_run_gave(

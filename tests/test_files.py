@@ -7,10 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from scale._errors import ScaleError
-from scale._files import atomic_path, write_atomic
+from scale._errors import ScaleError, UnwritableError
+from scale._files import append_line, atomic_path, write_atomic
 
 LIMITED = """
 import resource, signal, sys
@@ -19,7 +20,20 @@ from scale._files import write_atomic
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
-    write_atomic(Path(sys.argv[1]), b"x" * 5000)
+    write_atomic(Path(sys.argv[1]), "x" * 5000)
+except Exception as error:
+    sys.exit(f"{type(error).__name__}: {error}")
+"""
+CUT_SHORT = """
+import resource, signal, sys
+from pathlib import Path
+import numpy as np
+from scale._files import atomic_path
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    with atomic_path(Path(sys.argv[1])) as part, open(part, "wb") as file:
+        np.save(file, np.zeros(5000))
 except Exception as error:
     sys.exit(f"{type(error).__name__}: {error}")
 """
@@ -110,11 +124,81 @@ def test_a_full_disk_is_told_and_keeps_the_old_file(small_disk):
     assert names(disk) == ["file"]
 
 
+def test_an_array_that_the_disk_cannot_take_is_told(small_disk):
+    disk = small_disk("64k")
+    with (
+        pytest.raises(UnwritableError, match="no space left on the disk of"),
+        atomic_path(disk / "z.npy") as part,
+        open(part, "wb") as file,
+    ):
+        np.save(file, np.zeros(100_000))
+    assert names(disk) == []
+
+
+def test_an_array_that_is_cut_short_is_told(target):
+    done = subprocess.run(
+        [sys.executable, "-c", CUT_SHORT, str(target)], capture_output=True, text=True, check=False
+    )
+    assert done.stderr.startswith("UnwritableError: no space left")
+    assert target.read_bytes() == b"old"
+    assert names(target.parent) == ["file"]
+
+
+@pytest.mark.parametrize("write", [write_atomic, append_line])
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("file/below/z", "cannot write .*below/z: a file is where a folder .* another place"),
+        ("file/z", "cannot write .*file/z: a file is where a folder on its path should be"),
+        ("folder", "cannot write .*folder: it is a folder; choose another place"),
+        ("z" * 300, "cannot write .*: its name is too long"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_told(write, place, reason, target):
+    (target.parent / "folder").mkdir()
+    with pytest.raises(UnwritableError, match=reason):
+        write(target.parent / place, "new")
+    assert target.read_bytes() == b"old"
+    assert names(target.parent) == ["file", "folder"]
+    assert names(target.parent / "folder") == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
+@pytest.mark.parametrize("write", [write_atomic, append_line])
+def test_a_folder_without_permission_is_told(write, tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(UnwritableError, match="permission denied; choose another place"):
+            write(tmp_path / "file", "new")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_lines_are_added_whole_or_not_at_all(target):
+    append_line(target.parent / "new" / "lines", "first")
+    append_line(target.parent / "new" / "lines", "second")
+    assert (target.parent / "new" / "lines").read_text() == "first\nsecond\n"
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED.replace("write_atomic", "append_line"), str(target)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr.startswith("UnwritableError: no space left")
+    assert target.read_bytes() == b"old"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no full device")
+def test_a_full_device_is_told():
+    with pytest.raises(UnwritableError, match="no space left"):
+        append_line(Path("/dev/full"), "line")
+
+
 def test_a_limit_on_file_size_is_told_and_keeps_the_old_file(target):
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(target)], capture_output=True, text=True, check=False
     )
-    assert done.stderr.startswith("ScaleError: ")
+    assert done.stderr.startswith("UnwritableError: ")
     assert target.read_bytes() == b"old"
     assert names(target.parent) == ["file"]
 

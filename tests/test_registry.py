@@ -70,6 +70,12 @@ def test_a_name_like_no_other_is_answered_without_a_guess(shapes):
         shapes["xyz"]
 
 
+@pytest.mark.parametrize("name", [None, 3, ["square"]])
+def test_what_is_no_text_is_an_unknown_name(shapes, name):
+    with pytest.raises(UnknownNameError, match=r"no shape is called .*known: circle, square"):
+        shapes[name]
+
+
 def test_an_unknown_name_is_a_users_mistake_and_a_key_error(shapes):
     with pytest.raises(KeyError):
         shapes["xyz"]

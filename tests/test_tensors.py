@@ -169,7 +169,7 @@ def run(code: str, path: Path) -> str:
 
 def test_a_limit_on_file_size_is_told_and_keeps_the_old_file(tmp_path):
     write_tensors(tmp_path / "file", {"a": torch.arange(3)}, {})
-    assert run(LIMITED, tmp_path / "file").startswith("ScaleError: ")
+    assert run(LIMITED, tmp_path / "file").startswith("UnwritableError: ")
     assert torch.equal(read_tensors(tmp_path / "file")[0]["a"], torch.arange(3))
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
 

@@ -23,5 +23,13 @@ class DamagedFileError(ScaleError):
     """A file that is not what it should be: truncated, altered or foreign."""
 
 
+class UnwritableError(ScaleError):
+    """A file that cannot be written where the user wants it; nothing is left half-written."""
+
+
 class NonFiniteLossError(ScaleError, ArithmeticError):
     """The loss became NaN or infinite; no weight was changed by it."""
+
+
+class NonFiniteFeaturesError(ScaleError, ArithmeticError):
+    """The features became NaN or infinite; none are returned."""

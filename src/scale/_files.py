@@ -9,7 +9,17 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from scale._errors import ScaleError
+from scale._errors import UnwritableError
+
+REASONS = {
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.EROFS: "its disk is read-only",
+    errno.EISDIR: "it is a folder",
+    errno.ENOTDIR: "a file is where a folder on its path should be",
+    errno.EEXIST: "a file is where a folder on its path should be",
+    errno.ENAMETOOLONG: "its name is too long",
+}
 
 
 @contextlib.contextmanager
@@ -19,26 +29,17 @@ def atomic_path(target: Path) -> Iterator[Path]:
     The data is on disk before the name is: a kill or a full disk leaves the old file as it was.
     """
     target = Path(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    os.close(handle)
-    part = Path(name)
-    try:
-        yield part
-        with open(part, "rb") as file:
-            os.fsync(file.fileno())
-        part.chmod(0o666 & ~_umask())
-        part.replace(target)
-        _sync_folder(target.parent)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise ScaleError(
-                f"no space left on the disk of {target.parent}; free some and run again "
-                f"({target.name} was left as it was)"
-            ) from error
-        raise
-    finally:
-        part.unlink(missing_ok=True)
+    with _telling_why(target):
+        part = _new_part(target)
+        try:
+            yield part
+            with open(part, "rb") as file:
+                os.fsync(file.fileno())
+            part.chmod(0o666 & ~_umask())
+            part.replace(target)
+            _sync_folder(target.parent)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def write_atomic(target: Path, content: bytes | str) -> None:
@@ -46,6 +47,55 @@ def write_atomic(target: Path, content: bytes | str) -> None:
     data = content.encode() if isinstance(content, str) else content
     with atomic_path(target) as part:
         part.write_bytes(data)
+
+
+def append_line(target: Path, line: str) -> None:
+    """Add a line to the end of `target`, whole or not at all."""
+    left = line.encode() + b"\n"
+    with _telling_why(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with open(target, "ab", buffering=0) as file:
+            before = os.fstat(file.fileno()).st_size
+            try:
+                while left:
+                    left = left[file.write(left) :]
+            except OSError:
+                with contextlib.suppress(OSError):  # what is no file cannot be cut
+                    file.truncate(before)
+                raise
+
+
+@contextlib.contextmanager
+def _telling_why(target: Path) -> Iterator[None]:
+    """Turn what the system says when `target` cannot be written into what the user can do."""
+    try:
+        yield
+    except OSError as error:
+        if _is_full(error):
+            raise UnwritableError(
+                f"no space left on the disk of {target.parent}; free some and run again "
+                f"({target.name} was left as it was)"
+            ) from error
+        if error.errno in REASONS:
+            raise UnwritableError(
+                f"cannot write {target}: {REASONS[error.errno]}; choose another place"
+            ) from error
+        raise
+
+
+def _is_full(error: OSError) -> bool:
+    # NumPy writes arrays by itself and tells only how far it came.
+    cut_short = error.errno is None and "requested and" in str(error)
+    return cut_short or error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def _new_part(target: Path) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    os.close(handle)
+    return Path(name)
 
 
 def _umask() -> int:

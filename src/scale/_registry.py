@@ -53,8 +53,8 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         self._load_plugins()
-        if name not in self._entries:
-            close = difflib.get_close_matches(name, self._entries, n=1)
+        if not isinstance(name, str) or name not in self._entries:  # None, from Python
+            close = difflib.get_close_matches(str(name), self._entries, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             known = ", ".join(sorted(self._entries))
             raise UnknownNameError(f"no {self.kind} is called {name!r}{hint} (known: {known})")

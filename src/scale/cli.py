@@ -47,6 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 0
+    except OSError as error:  # what nobody foresaw: a disk that fails, a folder that is locked
+        sys.stderr.write(f"scale: {_told_by_system(error)}\n")
+        return 2
+
+
+def _told_by_system(error: OSError) -> str:
+    reason = error.strerror or str(error) or type(error).__name__
+    return reason if error.filename is None else f"{error.filename}: {reason}"
 
 
 def dispatch(arguments: list[str]) -> int:

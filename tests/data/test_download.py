@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from scale._errors import DamagedFileError, InputError, ScaleError
-from scale.data import get_dataset, load_dataset
+from scale.data import LoadOptions, get_dataset, load_dataset
+from scale.data.hub import HubDataset, find_hub_folder
 
 pytest.importorskip("huggingface_hub")
 
@@ -66,6 +67,9 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(404, b"{}", "application/json")
 
     def send_file(self, name: str) -> None:
+        if name not in self.server.files:
+            self.answer(404, b"", "text/plain")
+            return
         content, wanted = self.server.files[name], self.headers["Range"]
         self.server.requests.append((name, wanted))
         start = 0
@@ -119,6 +123,30 @@ def test_a_dataset_arrives_whole_and_loads(hub: Hub, own_cache: Path) -> None:
     assert len(load_dataset("me/tiny", "test")) == 10
 
 
+def test_a_dataset_known_by_name_is_downloaded_when_it_is_loaded(hub: Hub, own_cache: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    options = LoadOptions(progress=lambda *at: seen.append(at))
+    assert len(HubDataset("tiny", "me/tiny")("train", options)) == 30
+    total = sum(map(len, hub.files.values()))
+    assert (total, total) in seen
+    hub.requests.clear()
+    assert len(HubDataset("tiny", "me/tiny")("test", LoadOptions())) == 10
+    assert hub.requests == []
+
+
+def test_a_hub_id_is_downloaded_only_by_command(hub: Hub) -> None:
+    with pytest.raises(InputError, match="get it with `scale data get me/tiny`"):
+        load_dataset("me/tiny")
+    assert hub.requests == []
+
+
+def test_a_dataset_of_which_one_file_arrived_is_not_taken_for_whole(hub: Hub) -> None:
+    del hub.files["data/test-00000-of-00001.parquet"]
+    with pytest.raises(ScaleError, match=r"tiny is not in .*, and the download of me/tiny was"):
+        HubDataset("tiny", "me/tiny")("train", LoadOptions())
+    assert find_hub_folder("me/tiny") is None
+
+
 def test_what_is_there_is_not_fetched_again_unless_it_is_damaged(hub: Hub) -> None:
     folder = get_dataset("me/tiny")
     hub.requests.clear()
@@ -151,7 +179,8 @@ def test_altered_content_is_refused_and_thrown_away(hub: Hub, own_cache: Path) -
     hub.files[name] = content[:500] + b"?" + content[501:]
     with pytest.raises(DamagedFileError, match="checksum"):
         get_dataset("me/tiny")
-    assert not [f for f in own_cache.rglob("*") if f.is_file() and f.name != ".lock"]
+    notes = (".lock", ".unfinished")
+    assert not [f for f in own_cache.rglob("*") if f.is_file() and f.name not in notes]
     hub.files[name] = content
     assert (get_dataset("me/tiny") / name).read_bytes() == content
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from scale._errors import InputError
+from scale._errors import InputError, ScaleError
 from scale.data import load_dataset
 
 IMAGES = [np.full((4, 4, 3), i, np.uint8) for i in range(24)]
@@ -64,13 +66,31 @@ def test_the_users_cache_is_looked_at_too(
     assert len(load_dataset("cifar100", "test")) == 24
 
 
-def test_what_is_not_here_says_where_it_was_looked_for(hub: Path, own_cache: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        load_dataset("mnist")
-    message = str(caught.value)
-    assert str(hub / "ylecun/mnist") in message
-    assert str(own_cache / "hub/ylecun/mnist") in message
-    assert "scale data get mnist" in message
+def test_what_is_not_here_says_where_it_was_looked_for(
+    hub: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody answers there
+    for name in ("mnist", "ylecun/mnist"):
+        with pytest.raises(ScaleError) as caught:
+            load_dataset(name)
+        message = str(caught.value)
+        assert str(hub / "ylecun/mnist") in message
+        assert str(own_cache / "hub/ylecun/mnist") in message
+    assert "scale data get ylecun/mnist" in message
+
+
+def test_without_the_hubs_library_the_command_and_the_extra_are_named(hub: Path) -> None:
+    code = (
+        "import sys\n"
+        "sys.modules['huggingface_hub'] = None\n"
+        "from scale.data import load_dataset\n"
+        "try: load_dataset('mnist')\n"
+        "except Exception as error: sys.exit(str(error))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "get it with `scale data get mnist` (after pip install 'scale-lifelong[hub]')" in (
+        done.stderr
+    )
 
 
 def test_a_missing_split_says_which_there_are(hub: Path) -> None:

@@ -179,7 +179,7 @@ def test_dropout_in_a_users_module_draws_from_the_learners_generators(name):
     [
         ({"form": "X"}, "form must be 'E' or 'R', got 'X'"),
         ({"omega": -1.0}, "omega must be 0 or more"),
-        ({"ema": 1.1}, "ema must be between 0 and 1"),
+        ({"ema": 1.1}, "ema must be from 0 to 1"),
         ({"tau": 0.0}, "tau must be above 0"),
     ],
 )

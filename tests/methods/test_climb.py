@@ -231,9 +231,9 @@ def test_without_a_memory_and_with_the_least_it_learns():
     [
         ({"memory_policy": "psa"}, "leave out memory_policy, which was 'psa'"),
         ({"memory_size": 1}, "0 or at least 2"),
-        ({"centroid_images": 0}, "centroid_images and novelty_window must be 1 or more"),
-        ({"short_share": 0.5, "long_share": 0.5}, "together below 1"),
-        ({"novelty": 2.0}, "novelty must be in 0 to 1"),
+        ({"centroid_images": 0}, "centroid_images must be 1 or more, got 0"),
+        ({"short_share": 0.5, "long_share": 0.5}, "together be below 1"),
+        ({"novelty": 2.0}, "novelty must be from 0 to 1"),
     ],
 )
 def test_impossible_parameters_are_refused(given, message):

@@ -9,7 +9,7 @@ import torch
 from scale._errors import InputError
 from scale.methods import METHODS
 
-from .learners import differences, fit, images, learn, make, seen, state
+from .learners import differences, fit, images, learn, make, seen, state, state_after
 
 pytestmark = pytest.mark.parametrize("name", list(METHODS))
 
@@ -25,6 +25,7 @@ UNUSABLE = {
     "a number": (np.uint8(3), "array"),
     "a list": ([[1, 2]], "numpy array or a torch tensor, got list"),
     "nothing": (None, "numpy array or a torch tensor, got NoneType"),
+    "no pixels": (images(2, shape=(1, 0, 0)), r"must have pixels, got shape \(2, 1, 0, 0\)"),
     "channels nowhere": (images(2, shape=(5, 28, 28)), "where the channels .* are"),
 }
 UNFIT = {
@@ -65,3 +66,23 @@ def test_a_refused_first_batch_does_not_fix_the_image_size(name):
     with pytest.raises(InputError, match="empty"):
         learn(learner, images(0, shape=(3, 16, 16)))
     assert len(fit(learner, last=1).transform(images(2))) == 2
+
+
+def test_being_asked_before_the_first_batch_does_not_fix_the_image_size(name):
+    learner = make(name)
+    learner.transform(images(2, shape=(3, 32, 32)))
+    learner.transform(images(2, shape=(1, 32, 32)))
+    fit(learner, last=1)
+    assert differences(state(learner), state_after(name, 1)) == []
+
+
+def test_a_learner_that_cannot_start_is_left_unstarted(name):
+    learner = make(name, device="abacus")
+    params = dict(vars(learner))
+    for call in (learner.transform, lambda batch: learn(learner, batch)):
+        with pytest.raises(InputError, match="abacus"):
+            call(images())
+    assert vars(learner) == params
+    learner.device = "cpu"
+    fit(learner, last=1)
+    assert differences(state(learner), state_after(name, 1)) == []

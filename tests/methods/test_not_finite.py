@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from scale._errors import NonFiniteLossError
+from scale._errors import NonFiniteFeaturesError, NonFiniteLossError
 from scale.methods import METHODS, ContrastiveLearner
 
 from .learners import differences, fit, images, learn, make, state
@@ -43,7 +43,29 @@ def test_the_update_is_not_made_and_the_user_is_told(name, value):
 @pytest.mark.parametrize("name", GRADIENT)
 def test_too_great_a_learning_rate_ends_in_that_error_with_finite_weights(name):
     learner = make(name, lr=1e30)
+    learner.start((1, 28, 28))
     with pytest.raises(NonFiniteLossError):
         fit(learner, last=10)
     for parameter in learner.encoder_.parameters():
         assert torch.isfinite(parameter).all()
+
+
+@pytest.mark.parametrize("name", GRADIENT)
+def test_a_learner_whose_first_batch_fails_can_begin_again_with_other_parameters(name):
+    learner = make(name, lr=1e30)
+    start = learner.transform(images())
+    with pytest.raises(NonFiniteLossError):
+        learn(learner, images())
+    assert (learner.transform(images()) == start).all()
+    learner.lr = 0.03
+    assert differences(state(learn(learner, images())), state(fit(make(name), last=1))) == []
+
+
+@pytest.mark.parametrize("name", GRADIENT)
+def test_features_that_are_not_finite_are_not_returned(name):
+    learner = fit(make(name), last=2)
+    with torch.no_grad():
+        for parameter in learner.encoder_.parameters():
+            parameter.fill_(float("nan"))
+    with pytest.raises(NonFiniteFeaturesError, match=f"'{name}' are NaN .* lower learning rate"):
+        learner.transform(images())

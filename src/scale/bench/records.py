@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scale._errors import DamagedFileError, InputError, ScaleError
+from scale._files import append_line
 from scale.runs import read_metrics
 
 Record = dict[str, Any]
@@ -56,9 +57,7 @@ def append_evaluation(
     """Add an evaluation of a run's learner with another bank to a file of JSON lines."""
     record = json.loads((folder / "config.json").read_text())
     line = {"run": record["run"], "bank_size": bank_size, "measures": measures}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a") as file:
-        file.write(json.dumps({**line, "versions": record["versions"]}) + "\n")
+    append_line(path, json.dumps({**line, "versions": record["versions"]}))
 
 
 def append_unique(records: Iterable[Record], path: Path, key: Callable[[Record], str]) -> int:
@@ -66,8 +65,8 @@ def append_unique(records: Iterable[Record], path: Path, key: Callable[[Record],
 
     Several processes may do so at once, and one of them may be killed: lines stay whole.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)

@@ -15,19 +15,32 @@ def embed(
     images: Positional[str],
     *,
     out: Path,
+    split: str | None = None,
     on_bad: Literal["stop", "skip"] = "stop",
 ) -> None:
     """Embed new images with a run's encoder.
 
     Args:
         run: Folder of a run, finished or not, or a saved learner.
-        images: A folder of images, .npy, .npz, or a dataset's name.
-        out: The .npy file to write: one row of float32 features per image.
+        images: An image, a folder of images, .npy, .npz, or a dataset's name.
+        out: The .npy file to write: one row of float32 features per image; beside z.npy,
+            z.files.txt names the file of each row.
+        split: Which split, for example test; when not given, all images of a folder in the order of
+            their paths, and train of what is no folder of images.
         on_bad: Stop at a file that is no readable image, or skip it.
     """
     from scale.runs import embed_images
 
-    (count, dim), skipped = embed_images(run, images, out, on_bad=on_bad)
-    for name in skipped:
+    done = embed_images(
+        run,
+        images,
+        out,
+        split=split,
+        on_bad=on_bad,
+        warn=lambda text: say(f"warning: {text}"),
+    )
+    for name in done.skipped:
         say(f"skipped {name}")
-    say(f"{count} embeddings of {dim} numbers in {out}")
+    count, dim = done.shape
+    beside = "" if done.names is None else f", the file of each row in {done.names}"
+    say(f"{count} embeddings of {dim} numbers in {out}{beside}")

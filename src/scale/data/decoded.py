@@ -7,7 +7,7 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from scale._errors import InputError
+from scale._errors import InputError, UnwritableError
 from scale.data._imageset import ImageSet
 from scale.data.cache import (
     CacheUnwritableError,
@@ -21,19 +21,15 @@ from scale.data.decode import Encoded, decode, refuse
 from scale.data.registry import LoadOptions
 
 
-def decoded(encoded: Encoded, options: LoadOptions) -> ImageSet:
-    """Return the images, decoded once per machine as long as the source does not change."""
-    path = entry_path(encoded, options.image_size)
-    entry = read_entry(path, encoded.fingerprint)
-    if entry is None:
-        try:
-            with sole_builder(path):
-                entry = read_entry(path, encoded.fingerprint)
-                if entry is None:
-                    build_entry(path, encoded, options)
-                    entry = read_entry(path, encoded.fingerprint)
-        except (OSError, CacheUnwritableError):
-            entry = None
+def decoded(encoded: Encoded, options: LoadOptions, *, keep: bool = True) -> ImageSet:
+    """Return the images, decoded once per machine as long as the source does not change.
+
+    Parameters
+    ----------
+    keep
+        Keep them in the cache; what is decoded in no time would only fill it.
+    """
+    entry = _cached(encoded, options) if keep else None
     if entry is None:
         entry = _decode_to_memory(encoded, options)
     if entry.skipped and options.on_bad == "stop":
@@ -49,6 +45,23 @@ def decoded(encoded: Encoded, options: LoadOptions) -> ImageSet:
         source=encoded.source,
         skipped=tuple(one.name for one in entry.skipped),
     )
+
+
+def _cached(encoded: Encoded, options: LoadOptions) -> Entry | None:
+    """Return what the cache holds, decoded into it first; None when it cannot take the images."""
+    path = entry_path(encoded, options.image_size)
+    entry = read_entry(path, encoded.fingerprint)
+    if entry is not None:
+        return entry
+    try:
+        with sole_builder(path):
+            entry = read_entry(path, encoded.fingerprint)
+            if entry is None:
+                build_entry(path, encoded, options)
+                entry = read_entry(path, encoded.fingerprint)
+    except (OSError, UnwritableError, CacheUnwritableError):
+        return None
+    return entry
 
 
 def _decode_to_memory(encoded: Encoded, options: LoadOptions) -> Entry:

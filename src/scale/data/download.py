@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from scale._errors import DamagedFileError, InputError, ScaleError
-from scale.data.hub import HubDataset, download_folder, is_hub_id
+from scale.data.hub import UNFINISHED, HubDataset, download_folder, is_hub_id
 from scale.data.locks import locked
 from scale.data.registry import DATASETS, Progress
 
@@ -56,9 +56,12 @@ def get_dataset(name: str, *, progress: Progress | None = None) -> Path:
 
     try:
         with locked(folder / ".lock"):
+            if not all((folder / file.path).is_file() for file in files):
+                (folder / UNFINISHED).touch()
             for file in files:
                 _fetch(file, folder / file.path, report)
                 before += file.size
+            (folder / UNFINISHED).unlink(missing_ok=True)
     except (OSError, http.client.HTTPException) as error:
         raise _transfer_error(name, folder, error) from error
     report(0)

@@ -84,22 +84,22 @@ def _files_and_labels(root: Path, class_names: list[str]) -> tuple[list[Path], l
         )
     if not classes:
         return loose, []
-    pairs = [(f, class_names.index(one)) for one in classes for f in _walk(root / one)]
+    pairs = [(f, class_names.index(one)) for one in classes for f in walk(root / one)]
     return [file for file, _ in pairs], [label for _, label in pairs]
 
 
 def _class_folders(root: Path) -> list[str]:
-    return [child.name for child in _visible(root) if child.is_dir() and any(_walk(child))]
+    return [child.name for child in _visible(root) if child.is_dir() and any(walk(child))]
 
 
-def _walk(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
+def walk(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
     """Yield the files below a folder in order, through links but never round in circles."""
     here = folder.resolve()
     if here in above:
         return
     for child in _visible(folder):
         if child.is_dir():
-            yield from _walk(child, above | {here})
+            yield from walk(child, above | {here})
         else:
             yield child
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from scale._errors import InputError
 from scale.losses import alignment_loss, contrastive_loss, dot_products, stream_and_memory_twins
+from scale.methods._checks import check_numbers
 from scale.methods._facts import Costs
 from scale.methods._replay import ReplayLearner
 from scale.methods._state import Part
@@ -50,10 +50,8 @@ class AlignedLearner(ReplayLearner):
         return True
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.omega < 0:
-            raise InputError(f"omega must be 0 or more, got {self.omega}")
-        if not 0 <= self.ema <= 1:
-            raise InputError(f"ema must be between 0 and 1, got {self.ema}")
+        check_numbers(self, "omega", least=0)
+        check_numbers(self, "ema", least=0, most=1)
         super()._start(image_shape)
         self.teacher_: nn.Module | None = None
         if self._has_teacher:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -14,8 +15,9 @@ import torch
 import tyro
 from torch import Tensor, nn
 
-from scale._errors import DamagedFileError, InputError
+from scale._errors import DamagedFileError, InputError, NonFiniteFeaturesError
 from scale._tensors import read_tensors, write_tensors
+from scale.methods._checks import LARGEST_SEED, check_numbers
 from scale.methods._facts import Costs, Knowledge
 from scale.methods._images import as_batch, as_labels
 from scale.methods._registry import METHODS
@@ -64,22 +66,35 @@ class Learner(ABC):
         if len(batch) == 0:
             raise InputError("partial_fit got an empty batch; pass at least one image")
         classes = self._check_labels(labels, len(batch))
-        self._ensure_started(batch)
-        self._learn(batch, classes)
+        with self._as_before_if_it_fails():
+            if self._image_shape is None:
+                self.start(_shape_of(batch))
+            self._learn(batch, classes)
         return self
 
     def transform(self, images: object) -> np.ndarray:
-        """Return the features of images, n x d float32, without learning from them."""
-        return self._in_chunks(self._embed, images)
+        """Return the features of images, n x d float32, without learning from them.
 
-    def _in_chunks(self, embed: Callable[[Tensor], Tensor], images: object) -> np.ndarray:
+        Before the first batch they are those of what learning would start from; images of another
+        shape may still follow.
+        """
+        return self._in_chunks(type(self)._embed, images)
+
+    def _in_chunks(self, embed: Callable[[Self, Tensor], Tensor], images: object) -> np.ndarray:
         batch = as_batch(images, self._image_shape)
         if len(batch) == 0:
             raise InputError("transform got an empty batch; pass at least one image")
-        self._ensure_started(batch)
-        with torch.no_grad():
-            chunks = [embed(chunk).float().cpu() for chunk in torch.split(batch, CHUNK)]
-        return torch.cat(chunks).numpy()
+        learner = self if self._image_shape is not None else self._start_of(_shape_of(batch))
+        try:
+            with torch.no_grad():
+                chunks = [embed(learner, part).float().cpu() for part in torch.split(batch, CHUNK)]
+        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
+            # Of NaN no matrix can be taken apart.
+            raise _diverged(self.name) from error
+        features = torch.cat(chunks)
+        if not torch.isfinite(features).all():
+            raise _diverged(self.name)
+        return features.numpy()
 
     def save(self, path: str | Path) -> None:
         """Write the learner to one safetensors file, from which `scale.load` goes on exactly."""
@@ -150,21 +165,54 @@ class Learner(ABC):
             raise InputError(f"{self.name!r} may not see labels; call partial_fit(images)")
         return None if labels is None else as_labels(labels, n)
 
-    def _ensure_started(self, batch: Tensor) -> None:
-        if self._image_shape is None:
-            channels, height, width = batch.shape[1:]
-            self.start((channels, height, width))
+    def _start_of(self, image_shape: ImageShape) -> Self:
+        """Return what a learner that has not started would start from, and keep it to be asked."""
+        start: Self | None = getattr(self, "_asked", None)
+        if (
+            start is None
+            or start.image_shape_ != image_shape
+            or start.get_params() != self.get_params()
+        ):
+            start = dataclasses.replace(self)
+            start.start(image_shape)
+            self._asked = start
+        return start
+
+    @contextlib.contextmanager
+    def _as_before_if_it_fails(self) -> Iterator[None]:
+        """Leave a learner that had not started unstarted when its first batch fails."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            if "image_shape_" not in before:
+                vars(self).clear()
+                vars(self).update(before)
+            raise
 
     def start(self, image_shape: ImageShape) -> None:
         """Make the learner ready for images of this shape; the first batch does it otherwise."""
-        if self.seed < 0:
-            raise InputError(f"seed must be 0 or more, got {self.seed}")
+        check_numbers(self, "seed", least=0, most=LARGEST_SEED, whole=True)
         try:
             torch.empty(0, device=self.device)
         except (RuntimeError, AssertionError) as error:
             raise InputError(f"device {self.device!r} cannot be used here: {error}") from error
-        self._start(image_shape)
-        self.image_shape_ = image_shape
+        with self._as_before_if_it_fails():
+            self._start(image_shape)
+            self.image_shape_ = image_shape
+        vars(self).pop("_asked", None)
+
+
+def _shape_of(batch: Tensor) -> ImageShape:
+    channels, height, width = batch.shape[1:]
+    return channels, height, width
+
+
+def _diverged(name: str) -> NonFiniteFeaturesError:
+    return NonFiniteFeaturesError(
+        f"the features of {name!r} are NaN or infinite: what it learned has diverged; go on from "
+        "an earlier checkpoint, or start again with a lower learning rate"
+    )
 
 
 def load(path: str | Path, *, encoder: nn.Module | None = None, device: str = "cpu") -> Learner:

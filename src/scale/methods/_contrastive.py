@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from scale._errors import InputError, NonFiniteLossError
 from scale.augment import AUGMENTATIONS, resize, two_views
 from scale.methods._base import Learner
+from scale.methods._checks import check_numbers
 from scale.methods._facts import Costs
 from scale.methods._seeds import generators
 from scale.methods._state import Part, State, flatten, unflatten
@@ -68,16 +69,12 @@ class ContrastiveLearner(Learner):
         return Costs(views=2 * drawn, backwards=self.steps_per_batch)
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.steps_per_batch < 1:
-            raise InputError(f"steps_per_batch must be 1 or more, got {self.steps_per_batch}")
+        check_numbers(self, "steps_per_batch", "projection_dim", least=1, whole=True)
+        check_numbers(self, "lr", "weight_decay", least=0)
+        check_numbers(self, "momentum", least=0, most=1)
+        check_numbers(self, "tau", above=0)
         if self.views not in ("once", "anew"):
             raise InputError(f"views must be 'once' or 'anew', got {self.views!r}")
-        if self.lr < 0:
-            raise InputError(f"lr must be 0 or more, got {self.lr}")
-        if self.tau <= 0:
-            raise InputError(f"tau must be above 0, got {self.tau}")
-        if self.seed < 0:
-            raise InputError(f"seed must be 0 or more, got {self.seed}")
         self.augmentation_ = AUGMENTATIONS[self.augmentation]
         weights, self._view_rng, self._memory_rng = generators(self.seed, 3)
         side = self.augmentation_.size
@@ -173,7 +170,7 @@ class ContrastiveLearner(Learner):
 
     def encode(self, images: object) -> np.ndarray:
         """Return the encoder's own features, n x d; `transform` may make others of them."""
-        return self._in_chunks(self._encode, images)
+        return self._in_chunks(type(self)._encode, images)
 
     @property
     def embeds_by_encoder(self) -> bool:

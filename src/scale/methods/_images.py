@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from scale._errors import InputError
+from scale.methods._checks import check_number
 
 CHANNELS = (1, 3, 4)
 
@@ -34,6 +35,8 @@ def as_batch(images: object, image_shape: tuple[int, int, int] | None = None) ->
             "images must have 4 dimensions, n x c x h x w or n x h x w x c, "
             f"got shape {tuple(batch.shape)}; a single image needs images[None]"
         )
+    if 0 in batch.shape[1:]:
+        raise InputError(f"images must have pixels, got shape {tuple(batch.shape)}")
     batch = _channels_first(batch, image_shape)
     if image_shape is not None and tuple(batch.shape[1:]) != image_shape:
         raise InputError(
@@ -63,8 +66,7 @@ def resized(image_shape: tuple[int, int, int], side: int | None) -> tuple[int, i
     """Return the shape of images brought to a square of that side; None keeps them as they are."""
     if side is None:
         return image_shape
-    if side < 1:
-        raise InputError(f"image_side must be 1 or more, or None to keep images, got {side}")
+    check_number("image_side", side, least=1, whole=True)
     return image_shape[0], side, side
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from scale._errors import InputError
 from scale.memory import POLICIES, Memory
 from scale.methods._base import CHUNK
+from scale.methods._checks import check_numbers
 from scale.methods._contrastive import ContrastiveLearner
 from scale.methods._facts import Costs
 from scale.methods._state import Part
@@ -55,8 +55,8 @@ class ReplayLearner(ContrastiveLearner):
         )
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.memory_batch < 0:
-            raise InputError(f"memory_batch must be 0 or more, got {self.memory_batch}")
+        check_numbers(self, "memory_size", "memory_batch", least=0, whole=True)
+        check_numbers(self, "memory_clusters", least=1, whole=True)
         super()._start(image_shape)
         self.memory_ = self._make_memory()
         self.replayed_ = torch.empty(0, dtype=torch.int64)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from scale._errors import InputError
 from scale.losses import (
     contrastive_distillation,
     contrastive_loss,
     dot_products,
     twin_positives,
 )
+from scale.methods._checks import check_numbers
 from scale.methods._past import WithPast
 from scale.methods._registry import register_method
 from scale.methods._state import Part
@@ -48,12 +48,9 @@ class CaSSLe(WithPast):
     """Hidden units of the predictor."""
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.kappa <= 0:
-            raise InputError(f"kappa must be above 0, got {self.kappa}")
-        if self.lam < 0:
-            raise InputError(f"lam must be 0 or more, got {self.lam}")
-        if self.predictor_dim < 1:
-            raise InputError(f"predictor_dim must be 1 or more, got {self.predictor_dim}")
+        check_numbers(self, "kappa", above=0)
+        check_numbers(self, "lam", least=0)
+        check_numbers(self, "predictor_dim", least=1, whole=True)
         super()._start(image_shape)
         self._has_past = torch.tensor(False)
 

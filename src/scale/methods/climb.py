@@ -11,6 +11,7 @@ from scale._errors import InputError
 from scale.memory.centroids import CentroidMemory
 from scale.methods._aligned import AlignedLearner
 from scale.methods._base import CHUNK
+from scale.methods._checks import check_numbers
 from scale.methods._facts import Costs
 from scale.methods._registry import register_method
 from scale.models import ImageShape
@@ -76,20 +77,13 @@ class CLIMB(AlignedLearner):
             )
         if self.memory_size == 1:
             raise InputError("memory_size of climb must be 0 or at least 2, got 1")
-        if self.centroid_images < 1 or self.novelty_window < 1:
+        check_numbers(self, "centroid_images", "novelty_window", least=1, whole=True)
+        check_numbers(self, "short_share", "long_share", above=0)
+        check_numbers(self, "centroid_rate", "novelty", least=0, most=1)
+        if self.short_share + self.long_share >= 1:
             raise InputError(
-                "centroid_images and novelty_window must be 1 or more, "
-                f"got {self.centroid_images} and {self.novelty_window}"
-            )
-        if min(self.short_share, self.long_share) <= 0 or self.short_share + self.long_share >= 1:
-            raise InputError(
-                "short_share and long_share must be above 0 and together below 1, "
+                "short_share and long_share must together be below 1, "
                 f"got {self.short_share} and {self.long_share}"
-            )
-        if not 0 <= self.centroid_rate <= 1 or not 0 <= self.novelty <= 1:
-            raise InputError(
-                "centroid_rate and novelty must be in 0 to 1, "
-                f"got {self.centroid_rate} and {self.novelty}"
             )
 
     def _update(self, loss: Tensor) -> None:

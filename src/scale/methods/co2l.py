@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from scale.losses import contrastive_loss, dot_products, relation_distillation, twin_positives
+from scale.methods._checks import check_numbers
 from scale.methods._past import PastLearner
 from scale.methods._registry import register_method
+from scale.models import ImageShape
 
 
 @register_method("co2l")
@@ -33,6 +35,11 @@ class Co2L(PastLearner):
     """Temperature of the past relations: sharper, as in Co2L."""
     lam: float = 1.0
     """Weight of the distillation."""
+
+    def _start(self, image_shape: ImageShape) -> None:
+        check_numbers(self, "kappa", "kappa_past", above=0)
+        check_numbers(self, "lam", least=0)
+        super()._start(image_shape)
 
     def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
         z = self._forward(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 from torch.nn import functional as F
 
-from scale._errors import InputError
+from scale.methods._checks import check_numbers
 from scale.methods._facts import Costs
 from scale.methods._registry import register_method
 from scale.methods._replay import ReplayLearner
@@ -42,8 +42,7 @@ class DER(ReplayLearner, SimCLR):
         return replace(costs, memory=f"{costs.memory} + {features}")
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.alpha < 0:
-            raise InputError(f"alpha must be 0 or more, got {self.alpha}")
+        check_numbers(self, "alpha", least=0)
         super()._start(image_shape)
 
     def _memory_views(self, stream_views: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scale._errors import InputError
+from scale.methods._checks import check_numbers
 from scale.methods._registry import register_method
 from scale.methods._replay import ReplayLearner
 from scale.methods.simclr import SimCLR
@@ -36,8 +36,7 @@ class LUMP(ReplayLearner, SimCLR):
     """lambda is drawn from Beta(alpha, alpha); with 0 it is always 1, which is SimCLR."""
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.alpha < 0:
-            raise InputError(f"alpha must be 0 or more, got {self.alpha}")
+        check_numbers(self, "alpha", least=0)
         super()._start(image_shape)
 
     def _memory_views(self, stream_views: Tensor) -> Tensor:

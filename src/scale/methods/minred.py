@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from scale._errors import InputError
 from scale.memory import POLICIES
+from scale.methods._checks import check_numbers
 from scale.methods._facts import Costs
 from scale.methods._registry import register_method
 from scale.methods.er import ER
@@ -46,8 +46,7 @@ class MinRed(ER):
         return costs
 
     def _start(self, image_shape: ImageShape) -> None:
-        if not 0 <= self.feature_momentum <= 1:
-            raise InputError(f"feature_momentum must be in 0 to 1, got {self.feature_momentum}")
+        check_numbers(self, "feature_momentum", least=0, most=1)
         super()._start(image_shape)
         self._means = torch.empty(0)
 

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from scale.losses import contrastive_loss, cross_contrastive_loss, dot_products, twin_positives
+from scale.methods._checks import check_numbers
 from scale.methods._registry import register_method
 from scale.methods._replay import ReplayLearner
 from scale.methods._state import Part
-from scale.models import default_rng
+from scale.models import ImageShape, default_rng
 
 
 @register_method("osiris-r")
@@ -36,6 +37,10 @@ class OsirisR(ReplayLearner):
 
     lam: float = 0.5
     """Weight of the sum of the two losses with memory (released code: 0.5)."""
+
+    def _start(self, image_shape: ImageShape) -> None:
+        check_numbers(self, "lam", least=0)
+        super()._start(image_shape)
 
     def _build_heads(self, weights: torch.Generator) -> None:
         self.past_projector_ = deepcopy(self.projector_)

@@ -10,6 +10,7 @@ from torch import Tensor
 from scale.augment import resize
 from scale.memory import Memory
 from scale.methods._base import Learner
+from scale.methods._checks import check_numbers
 from scale.methods._dictionary import PatchDictionary
 from scale.methods._facts import Costs
 from scale.methods._images import resized
@@ -76,6 +77,9 @@ class Patches(Learner):
         return Costs(memory=f"{self.clusters} centroids and {self.memory_size} images")
 
     def _start(self, image_shape: ImageShape) -> None:
+        check_numbers(self, "clusters", "patch_side", "patches_per_image", least=1, whole=True)
+        check_numbers(self, "epsilon", above=0)
+        check_numbers(self, "memory_size", least=0, whole=True)
         self._rng, self._memory_rng = generators(self.seed, 2)
         self.dictionary_ = PatchDictionary(
             resized(image_shape, self.image_side),

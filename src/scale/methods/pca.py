@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from scale._errors import InputError
 from scale.augment import resize
 from scale.methods._base import Learner
+from scale.methods._checks import check_numbers
 from scale.methods._images import resized
 from scale.methods._registry import register_method
 from scale.methods._seeds import generators
@@ -56,8 +56,7 @@ class PCA(Learner):
     """Side that images are brought to; as they come when not given."""
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.components < 1:
-            raise InputError(f"components must be 1 or more, got {self.components}")
+        check_numbers(self, "components", least=1, whole=True)
         channels, height, width = resized(image_shape, self.image_side)
         d = channels * height * width
         k = min(self.components, d)

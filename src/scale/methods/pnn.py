@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from scale._errors import DamagedFileError, InputError
+from scale._errors import DamagedFileError
+from scale.methods._checks import check_numbers
 from scale.methods._facts import Costs
 from scale.methods._registry import register_method
 from scale.methods._seeds import generators
@@ -49,10 +50,7 @@ class PNN(SimCLR):
         return replace(super().costs(), memory=f"up to {self.max_columns} columns of weights")
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.column_every < 1:
-            raise InputError(f"column_every must be 1 or more, got {self.column_every}")
-        if self.max_columns < 1:
-            raise InputError(f"max_columns must be 1 or more, got {self.max_columns}")
+        check_numbers(self, "column_every", "max_columns", least=1, whole=True)
         super()._start(image_shape)
         own = isinstance(self.encoder, nn.Module)
         # The caller may change theirs, and `load` may be given one with other weights.

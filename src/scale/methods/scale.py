@@ -20,6 +20,7 @@ from scale.losses import (
     symmetric_sne,
     twin_positives,
 )
+from scale.methods._checks import check_numbers
 from scale.methods._past import PastLearner
 from scale.methods._registry import register_method
 from scale.methods._state import Part
@@ -82,8 +83,10 @@ class SCALE(PastLearner):
     """Past features pass the projector of the past, or today's (released code)."""
 
     def _start(self, image_shape: tuple[int, int, int]) -> None:
-        if self.kappa <= 0:
-            raise InputError(f"kappa must be above 0, got {self.kappa}")
+        check_numbers(self, "kappa", above=0)
+        check_numbers(self, "mu", "lam", least=0)
+        if self.kappa_past is not None:
+            check_numbers(self, "kappa_past", above=0)
         if self.forgetting_direction not in get_args(Direction):
             raise InputError(
                 f"forgetting_direction must be one of {', '.join(get_args(Direction))}, "

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from scale._errors import InputError
+from scale.methods._checks import check_numbers
 from scale.methods._facts import Costs
 from scale.methods._registry import register_method
 from scale.methods._state import Part
@@ -48,12 +48,9 @@ class SI(SimCLR):
         return replace(super().costs(), memory="3 copies of the weights")
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.c < 0:
-            raise InputError(f"c must be 0 or more, got {self.c}")
-        if self.xi <= 0:
-            raise InputError(f"xi must be above 0, got {self.xi}")
-        if self.consolidate_every < 1:
-            raise InputError(f"consolidate_every must be 1 or more, got {self.consolidate_every}")
+        check_numbers(self, "c", least=0)
+        check_numbers(self, "xi", above=0)
+        check_numbers(self, "consolidate_every", least=1, whole=True)
         super()._start(image_shape)
         # One tensor per parameter, in its layout: to make one long vector of all parameters in
         # each update takes half as long as the update itself.

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from scale._errors import InputError
 from scale.augment import resize
 from scale.methods._base import Learner
+from scale.methods._checks import check_numbers
 from scale.methods._facts import Costs
 from scale.methods._images import resized
 from scale.methods._patch_layer import PatchLayer
@@ -123,14 +124,11 @@ class STAM(Learner):
                 f"receptive_fields must be from 2 to {image_side}, the side of the images, got "
                 f"{list(self.receptive_fields)}; use smaller ones, or enlarge images by image_side"
             )
-        least = {"stride": 1, "delta": 2, "long_term_size": 1, "theta": 1, "window": 1, "chunk": 1}
-        for name, value in least.items():
-            if getattr(self, name) < value:
-                raise InputError(f"{name} must be {value} or more, got {getattr(self, name)}")
-        if not 0 <= self.alpha <= 1:
-            raise InputError(f"alpha must be from 0 to 1, got {self.alpha}")
-        if not 0 <= self.percentile <= 100:
-            raise InputError(f"percentile must be from 0 to 100, got {self.percentile}")
+        counts = ("stride", "long_term_size", "theta", "window", "chunk")
+        check_numbers(self, *counts, least=1, whole=True)
+        check_numbers(self, "delta", least=2, whole=True)
+        check_numbers(self, "alpha", least=0, most=1)
+        check_numbers(self, "percentile", least=0, most=100)
 
     def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
         pixels = resize(batch.to(self.device), self.image_side)

@@ -59,8 +59,10 @@ class RunConfig:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{name} must be 1 or more, got {value}")
-        if self.seed < 0:
-            raise InputError(f"seed must be 0 or more, got {self.seed}")
+        if self.threads is not None and self.threads > 1024:  # torch would fail to start them
+            raise InputError(f"threads must be 1024 or fewer, got {self.threads}")
+        if not 0 <= self.seed < 2**32:  # scikit-learn's limit
+            raise InputError(f"seed must be from 0 to {2**32 - 1}, got {self.seed}")
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-able form; `from_json` is its inverse."""

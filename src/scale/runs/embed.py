@@ -2,49 +2,86 @@
 
 from __future__ import annotations
 
+import os
+import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from scale._files import atomic_path
-from scale.data import load_dataset
+from scale._files import atomic_path, write_atomic
+from scale.data import LoadOptions, image_files, load_dataset, load_files
 from scale.methods import load
 from scale.runs.learner import load_learner
 
 LUMA = np.array([0.299, 0.587, 0.114])
 
 
+class Embedded(NamedTuple):
+    """What `embed_images` wrote."""
+
+    shape: tuple[int, ...]
+    """Of the embeddings."""
+    names: Path | None
+    """The file that names the image of each row, one a line; None for images without names."""
+    skipped: tuple[str, ...]
+    """Files that could not be read."""
+
+
 def embed_images(
-    run: Path, images: str, out: Path, *, on_bad: Literal["stop", "skip"] = "stop"
-) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    run: Path,
+    images: str,
+    out: Path,
+    *,
+    split: str | None = None,
+    on_bad: Literal["stop", "skip"] = "stop",
+    warn: Callable[[str], None] = warnings.warn,
+) -> Embedded:
     """Write the embeddings of `images` to the .npy file `out`.
+
+    For z.npy the names of image files go to z.files.txt.
 
     Parameters
     ----------
     run
         Folder of a run, finished or not, or a saved learner.
     images
-        Whatever `load_dataset` takes; brought to the size and the channels that the run had.
+        An image, a folder of images, or whatever else `load_dataset` takes; brought to the size and
+        the channels that the run had.
     out
         The file to write.
+    split
+        Which split; when not given, all images below a folder in the order of their paths, and
+        train of what is no folder of images.
     on_bad
         What to do about files that are not readable images.
-
-    Returns
-    -------
-    shape, skipped
-        Shape of the embeddings, and the files that could not be read.
+    warn
+        Told of checkpoints that are damaged and passed over.
     """
-    learner = load_learner(run) if run.is_dir() else load(run)
+    learner = load_learner(run, warn) if run.is_dir() else load(run)
     assert learner.image_shape_ is not None
     channels, height, width = learner.image_shape_
     side = height if height == width else None
-    found = load_dataset(images, "train", on_bad=on_bad, image_size=side)
+    files = image_files(images) if split is None else None
+    if files is None:
+        found = load_dataset(images, split or "train", on_bad=on_bad, image_size=side)
+    else:
+        found = load_files(files, LoadOptions(image_size=side, on_bad=on_bad))
     z = learner.transform(_with_channels(found.images, channels))
-    with atomic_path(out) as part, open(part, "wb") as file:
-        np.save(file, z)
-    return z.shape, found.skipped
+    with atomic_path(out) as part:
+        with open(part, "wb") as file:
+            np.save(file, z)
+        names = None if files is None else _write_names(files, found.skipped, out)
+    return Embedded(z.shape, names, found.skipped)
+
+
+def _write_names(files: list[Path], skipped: tuple[str, ...], out: Path) -> Path:
+    left_out = set(skipped)
+    lines = [os.fsencode(file) + b"\n" for file in files if str(file) not in left_out]
+    path = out.with_suffix(".files.txt")
+    write_atomic(path, b"".join(lines))
+    return path
 
 
 def _with_channels(images: np.ndarray, channels: int) -> np.ndarray:

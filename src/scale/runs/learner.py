@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 from scale._errors import InputError
@@ -10,14 +12,21 @@ from scale.runs.checkpoint import Checkpoints
 from scale.runs.config import RunConfig
 
 
-def load_learner(folder: Path) -> Learner:
-    """Return the learner of a run: as it ended, or as it is at the newest checkpoint."""
+def load_learner(folder: Path, warn: Callable[[str], None] = warnings.warn) -> Learner:
+    """Return the learner of a run: as it ended, or as it is at the newest checkpoint.
+
+    Parameters
+    ----------
+    folder
+        Of the run.
+    warn
+        Told of checkpoints that are damaged and passed over.
+    """
     RunConfig.read(folder)
     final = folder / "learner.safetensors"
     if final.is_file():
         return load(final)
-    warnings: list[str] = []
-    found = Checkpoints(folder / "checkpoints").read(warnings.append)
+    found = Checkpoints(folder / "checkpoints").read(warn)
     if found is None:
         raise InputError(f"the run in {folder} has no checkpoint yet")
     state, meta = found

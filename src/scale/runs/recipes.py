@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
+from scale.data import registered_name
 from scale.methods import Learner
 
 
@@ -56,8 +57,8 @@ RECIPES: dict[str, Recipe] = {
 
 
 def recipe_for(dataset: str) -> Recipe:
-    """Return the recipe of `dataset`; other datasets are treated like natural images."""
-    return RECIPES.get(dataset, Recipe())
+    """Return the recipe of `dataset`, by its name or its hub id; others are like natural images."""
+    return RECIPES.get(registered_name(dataset), Recipe())
 
 
 def recipe_params(dataset: str, method: type[Learner]) -> dict[str, Any]:

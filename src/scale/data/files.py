@@ -1,0 +1,51 @@
+"""Files of images as they lie there: to be embedded, where classes and splits say nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from scale._errors import InputError
+from scale.data._imageset import ImageSet
+from scale.data.decode import Encoded
+from scale.data.decoded import decoded
+from scale.data.folder import fingerprint, walk
+from scale.data.parquet import find_splits
+from scale.data.registry import DATASETS, LoadOptions
+
+_NO_IMAGES = (".npy", ".npz", ".parquet")
+
+
+def image_files(source: str) -> list[Path] | None:
+    """Return the files that `source` stands for: itself, or all below it in order of their paths.
+
+    None when it is something else: a dataset's name, arrays, parquet files, or nothing at all.
+    """
+    path = Path(source).expanduser()
+    if source in DATASETS or not path.exists():
+        return None
+    if not path.is_dir():
+        return None if path.suffix.lower() in _NO_IMAGES else [path]
+    if find_splits(path):
+        return None
+    files = list(walk(path))
+    if not files:
+        raise InputError(f"{path} has no files; put images in it")
+    return files
+
+
+def load_files(files: Sequence[Path], options: LoadOptions) -> ImageSet:
+    """Load images from files, in that order and without labels."""
+    root = files[0].parent
+    names = [str(file) for file in files]
+    encoded = Encoded(
+        name=root.name if len(files) > 1 else files[0].name,
+        source=str(root) if len(files) > 1 else names[0],
+        total=len(files),
+        items=lambda: zip(names, files, strict=True),
+        labels=None,
+        class_names=(),
+        identity=("files", *(str(file.absolute()) for file in files)),
+        fingerprint=fingerprint(list(files), root),
+    )
+    return decoded(encoded, options, keep=len(files) > 1)

@@ -1,0 +1,70 @@
+"""What every method asks of its parameters that are numbers."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+from scale._errors import InputError
+
+LARGEST_SEED = 2**32 - 1  # more than that scikit-learn does not take
+
+
+def check_numbers(
+    owner: object,
+    *names: str,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    whole: bool = False,
+) -> None:
+    """Raise `InputError` unless attributes of `owner` are finite numbers in a range.
+
+    Parameters
+    ----------
+    owner, names
+        Whose attributes, and which.
+    least, above, most
+        The bounds; `least` and `most` may be reached, `above` may not.
+    whole
+        Refuse fractions too.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> check_numbers(SimpleNamespace(lr=float("nan")), "lr", above=0)
+    Traceback (most recent call last):
+        ...
+    scale._errors.InputError: lr must be above 0, got nan
+    """
+    for name in names:
+        check_number(name, getattr(owner, name), least=least, above=above, most=most, whole=whole)
+
+
+def check_number(
+    name: str,
+    value: object,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    whole: bool = False,
+) -> None:
+    """Raise `InputError` unless `value` is a finite number in a range; see `check_numbers`."""
+    if not isinstance(value, Real) or (whole and not isinstance(value, Integral)):
+        kind = "a whole number" if whole else "a number"
+        raise InputError(f"{name} must be {kind}, got {value!r}")
+    number = float(value)
+    low = -math.inf if least is None else least
+    high = math.inf if most is None else most
+    over = above is None or number > above
+    if not (math.isfinite(number) and low <= number <= high and over):
+        raise InputError(f"{name} must be {_range(least, above, most)}, got {value}")
+
+
+def _range(least: float | None, above: float | None, most: float | None) -> str:
+    if above is not None:
+        return f"above {above}" if most is None else f"above {above} and at most {most}"
+    if least is None:
+        return "finite"
+    return f"{least} or more" if most is None else f"from {least} to {most}"
