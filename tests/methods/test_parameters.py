@@ -25,8 +25,7 @@ def numbers(name: str) -> dict[str, type]:
     }
 
 
-# Those of scale-plus are in its own tests.
-CASES = [(name, key) for name in METHODS if name != "scale-plus" for key in numbers(name)]
+CASES = [(name, key) for name in METHODS for key in numbers(name)]
 
 
 @pytest.mark.parametrize(("name", "parameter"), CASES)

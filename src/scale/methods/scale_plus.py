@@ -12,6 +12,7 @@ from torch import Tensor
 from scale._errors import InputError
 from scale.augment import resize
 from scale.methods._base import CHUNK
+from scale.methods._checks import check_numbers
 from scale.methods._dictionary import PatchDictionary
 from scale.methods._facts import Costs
 from scale.methods._images import resized
@@ -75,18 +76,14 @@ class ScalePlus(ER):
         return replace(costs, memory=f"{costs.memory}, {self.clusters} centroids of patches")
 
     def _start(self, image_shape: ImageShape) -> None:
-        if self.clusters < 0:
-            raise InputError(f"clusters must be 0 or more, got {self.clusters}")
-        if self.readout_images < 1:
-            raise InputError(f"readout_images must be 1 or more, got {self.readout_images}")
+        check_numbers(self, "clusters", "memory_size", least=0, whole=True)
+        check_numbers(self, "readout_images", "patch_side", least=1, whole=True)
+        check_numbers(self, "patch_weight", "ridge", above=0)
         if self.memory_size < FEWEST_IMAGES:
             raise InputError(
                 f"memory_size must be {FEWEST_IMAGES} or more, got {self.memory_size}: images in "
                 "memory whiten the features; method er does without"
             )
-        for name in ("patch_weight", "ridge"):
-            if getattr(self, name) <= 0:
-                raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
         super()._start(image_shape)
         self._patch_rng = generators(self.seed, 4)[3]
         large = max(self._view_shape[1:]) > LARGEST_SIDE
