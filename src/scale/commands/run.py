@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from scale.runs import Display, RunConfig
 
 
+FOLDER_OPTIONS = {"--out", "--resume", "--checkpoint-seconds", "--pictures", "--no-pictures"}
+
+
 @dataclass(kw_only=True)
 class Folder:
     """Where a run goes and how it is kept."""
@@ -23,7 +26,8 @@ class Folder:
     out: Path
     """Folder of the run: config, metrics, checkpoints, learner, summary, pictures."""
     resume: bool = False
-    """Go on with the run in that folder; no other option is needed."""
+    """Go on with the run in that folder; no other option is needed. With its options given, a run
+    that has not begun is started: the same command serves until it is finished."""
     preset: str | None = None
     """Named set of parameters of the method, for example paper."""
     checkpoint_seconds: float = 60.0
@@ -39,7 +43,7 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
 
     config = RunConfig()
     out = _peek(arguments, "--out")
-    if "--resume" in arguments and out is not None:
+    if "--resume" in arguments and out is not None and not _starts(Path(out), arguments):
         config = RunConfig.read(Path(out))
     dataset = _peek(arguments, "--dataset") or config.dataset
     method = METHODS[_peek(arguments, "--method") or config.method]
@@ -62,7 +66,7 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
         default=Parsed(
             Folder(out=tyro.MISSING),
             dataclasses.replace(config, params={}),
-            method(**{**usual, **config.params}),
+            method(**{**usual, **(config.params if config.method == method.name else {})}),
         ),
     )
     chosen = parsed.method.get_params()
@@ -89,6 +93,22 @@ def run(folder: Folder, config: RunConfig) -> None:
         say(f"pictures in {folder.out}: {names or 'none, there are no labels'}")
     if summary["collapsed"]:
         say("warning: the features had collapsed at the end of the stream")
+
+
+def _starts(out: Path, arguments: list[str]) -> bool:
+    """Whether --resume means a run that has not begun: there is nothing yet, and options are given.
+
+    Examples
+    --------
+    >>> _starts(Path("no-such-run"), ["--out", "no-such-run", "--resume", "--seed=1"])
+    True
+    >>> _starts(Path("no-such-run"), ["--out", "no-such-run", "--resume", "--no-pictures"])
+    False
+    """
+    from scale.runs.config import has_begun
+
+    given = {one.split("=")[0].replace("_", "-") for one in arguments if one.startswith("--")}
+    return not has_begun(out) and not given <= FOLDER_OPTIONS
 
 
 def _peek(arguments: list[str], option: str) -> str | None:
