@@ -99,6 +99,7 @@ def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
         (["run", "--out", "x", "--evaluations", "0"], "evaluations"),
         (["run", "--out", "x", "--seed", "-1"], "seed"),
         (["run", "--out", "x", "--resume"], "holds no run"),
+        (["run", "--out", "x", "--resume", "--no-pictures"], "holds no run"),
         (["embed", "no-run", "digits", "--out", "z.npy"], "no-run"),
         (["evaluate", "no-run"], "no-run"),
         (["table", "no-run"], "no-run"),
@@ -127,7 +128,26 @@ def test_resuming_with_another_option_is_refused(
     finished: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     error = refused(capsys, "run", "--out", str(finished), "--resume", "--tau", "0.9")
-    assert "params" in error or "tau" in error
+    assert "with tau = " in error
+    other = refused(capsys, "run", "--out", str(finished), "--resume", "--method", "simclr")
+    assert "with method = scale-plus, not simclr" in other
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--encoder", "foo"),
+        ("--augmentation", "foo"),
+        ("--device", "abacus"),
+        ("--steps-per-batch", "0"),
+    ],
+)
+def test_after_a_mistake_the_corrected_command_runs_in_the_same_folder(
+    wrong: tuple[str, str], small_set: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ["run", "--dataset", str(small_set), "--out", str(tmp_path / "run")]
+    refused(capsys, *place, *QUICK, *wrong)
+    assert main([*place, *QUICK, "--no-pictures"]) == 0
 
 
 def test_a_corrupt_image_stops_the_run_or_is_skipped_as_asked(
