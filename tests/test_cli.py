@@ -133,6 +133,15 @@ def test_resuming_with_another_option_is_refused(
     assert "with method = scale-plus, not simclr" in other
 
 
+def test_a_run_with_a_parameter_of_another_version_is_refused(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    described = json.loads((finished / "config.json").read_text())
+    described["run"]["params"]["warp"] = 9
+    (tmp_path / "config.json").write_text(json.dumps(described))
+    assert "warp" in refused(capsys, "run", "--out", str(tmp_path), "--resume")
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -121,6 +121,15 @@ def test_all_images_of_classes_of_any_size_are_streamed(tmp_path: Path) -> None:
     assert not [note for note in setting.notes if "left out" in note]
 
 
+@pytest.mark.parametrize("name", ["digits", "digits8"])
+def test_the_built_in_digits_keep_as_many_of_each_class(name: str) -> None:
+    setting = prepare(RunConfig(dataset=name))
+    per_class = setting.facts()["per_class"]
+    assert len(set(per_class)) == 1
+    (line,) = setting.notes
+    assert f"at most {per_class[0]} of each class" in line
+
+
 def test_what_is_left_out_of_the_stream_is_said_in_one_line(
     small_set: Path, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from scale._errors import InputError
 from scale.commands._terminal import console, keep_freed_memory, say
 
 if TYPE_CHECKING:
+    from scale.methods import Learner
     from scale.runs import Display, RunConfig
 
 
@@ -66,7 +67,7 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
         default=Parsed(
             Folder(out=tyro.MISSING),
             dataclasses.replace(config, params={}),
-            method(**{**usual, **(config.params if config.method == method.name else {})}),
+            _with_params(method, usual, config),
         ),
     )
     chosen = parsed.method.get_params()
@@ -93,6 +94,19 @@ def run(folder: Folder, config: RunConfig) -> None:
         say(f"pictures in {folder.out}: {names or 'none, there are no labels'}")
     if summary["collapsed"]:
         say("warning: the features had collapsed at the end of the stream")
+
+
+def _with_params(method: type[Learner], usual: dict[str, Any], config: RunConfig) -> Learner:
+    """Return the method with its usual parameters, and those of the run if it is a run of it."""
+    if config.method != method.name:
+        return method(**usual)
+    try:
+        return method(**{**usual, **config.params})
+    except TypeError as error:
+        raise InputError(
+            f"the run has a parameter that {method.name} does not know here ({error}); go on with "
+            "the version of scale that it began with"
+        ) from error
 
 
 def _starts(out: Path, arguments: list[str]) -> bool:
