@@ -104,6 +104,7 @@ def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
         (["run", "--out", "x", "--momentum=-1"], "momentum must be from 0 to 1, got -1"),
         (["run", "--out", "x", "--lr", "nan"], "lr must be 0 or more, got nan"),
         (["run", "--out", "x", "--resume"], "holds no run"),
+        (["run", "--out", "x", "--resume", "--no-pictures"], "holds no run"),
         (["embed", "no-run", "digits", "--out", "z.npy"], "no-run"),
         (["evaluate", "no-run"], "no-run"),
         (["table", "no-run"], "no-run"),
@@ -132,7 +133,35 @@ def test_resuming_with_another_option_is_refused(
     finished: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     error = refused(capsys, "run", "--out", str(finished), "--resume", "--tau", "0.9")
-    assert "params" in error or "tau" in error
+    assert "with tau = " in error
+    other = refused(capsys, "run", "--out", str(finished), "--resume", "--method", "simclr")
+    assert "with method = scale-plus, not simclr" in other
+
+
+def test_a_run_with_a_parameter_of_another_version_is_refused(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    described = json.loads((finished / "config.json").read_text())
+    described["run"]["params"]["warp"] = 9
+    (tmp_path / "config.json").write_text(json.dumps(described))
+    assert "warp" in refused(capsys, "run", "--out", str(tmp_path), "--resume")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--encoder", "foo"),
+        ("--augmentation", "foo"),
+        ("--device", "abacus"),
+        ("--steps-per-batch", "0"),
+    ],
+)
+def test_after_a_mistake_the_corrected_command_runs_in_the_same_folder(
+    wrong: tuple[str, str], small_set: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ["run", "--dataset", str(small_set), "--out", str(tmp_path / "run")]
+    refused(capsys, *place, *QUICK, *wrong)
+    assert main([*place, *QUICK, "--no-pictures"]) == 0
 
 
 def test_a_corrupt_image_stops_the_run_or_is_skipped_as_asked(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from scale.runs import read_metrics
 from tests.bench.conftest import Bench
 
 Read = Callable[[Path], dict[str, Any]]
@@ -70,7 +71,8 @@ def test_an_interrupted_bench_saves_its_runs_and_names_the_command_that_goes_on(
     assert process.returncode == 130, error
     assert f"go on with: scale bench {bench.experiment} --out {tmp_path}" in error
     assert "Traceback" not in error
-    assert list(run.glob("checkpoints/*.safetensors"))
+    learned = read_metrics(run / "metrics.jsonl", "batch")
+    assert bool(list(run.glob("checkpoints/*.safetensors"))) == bool(learned)
     assert not (run / "summary.json").exists()
     assert bench.finish(tmp_path, *options)[0] == 0
     assert records(tmp_path) == records(unbroken)

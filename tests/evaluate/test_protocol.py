@@ -9,6 +9,7 @@ from scale.evaluate import (
     hold_out,
     protocol_for,
 )
+from scale.streams import make_order
 
 
 def image_set(counts, name="made"):
@@ -76,3 +77,11 @@ def test_an_unknown_dataset_gets_a_protocol_from_its_counts():
     protocol = protocol_for("photos", np.repeat([0, 1, 2], 1000), np.repeat([0, 1, 2], 40))
     assert (protocol.eval_per_class, protocol.bank_size, protocol.k) == (40, 300, 50)
     assert protocol_for("few", [0, 1]).eval_per_class == 1
+
+
+def test_all_images_of_an_unknown_dataset_are_streamed():
+    labels = np.repeat([0, 1, 2], [7, 40, 3])
+    protocol = protocol_for("photos", labels)
+    order = make_order("seq", labels, samples_per_class=protocol.samples_per_class)
+    assert sorted(order) == list(range(50))
+    assert protocol_for("no labels", []).samples_per_class is None

@@ -6,7 +6,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
+
+from scale.runs import Display
 
 QUICK = [
     *("--encoder", "cnn", "--augmentation", "mnist", "--steps-per-batch", "2"),
@@ -36,6 +40,43 @@ class Command:
         return subprocess.Popen(
             arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_env()
         )
+
+
+class Lines(Display):
+    """Keeps what a run says."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def message(self, text: str) -> None:
+        self.lines.append(text)
+
+    def find(self, part: str) -> list[str]:
+        """Return the lines that have this in them."""
+        return [line for line in self.lines if part in line]
+
+
+class StopAt(Lines):
+    """Fails after some batches, as a process that is killed does."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+    def batch(self, record: dict[str, object]) -> None:
+        if record["batch"] == self.number:
+            raise KeyboardInterrupt
+
+
+def make_photos(folder: Path, counts: dict[str, int], seed: int = 0) -> Path:
+    """Write so many grey images of each class to its sub-folder."""
+    rng = np.random.default_rng(seed)
+    for name, count in counts.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for i in range(count):
+            pixels = rng.integers(0, 256, (16, 16), dtype=np.uint8)
+            Image.fromarray(pixels).save(folder / name / f"{i:03d}.png")
+    return folder
 
 
 def _env() -> dict[str, str]:

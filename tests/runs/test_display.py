@@ -50,6 +50,18 @@ def test_the_live_panel_shows_where_the_run_is(small_set: Path, tmp_path: Path) 
         assert expected in shown
 
 
+@pytest.mark.parametrize("name", ["[old]/x", "a[/b]", ":cat:", "[bold]"])
+def test_names_of_the_users_own_are_shown_as_they_are(name: str) -> None:
+    text = io.StringIO()
+    display = PlainDisplay(Console(file=text, width=120))
+    display.message(f"reading ./{name}")
+    numbers = {"knn": 50.0, "average": 50.0, "forgetting": 0.0, "timing": {"wall_seconds": 1.0}}
+    place = {"method": "scale", "dataset": f"./{name}", "stream": "seq"}
+    display.finish({**place, **numbers, "floors": {"pca": {"knn": 40.0}}})
+    assert f"reading ./{name}\n" in text.getvalue()
+    assert f"scale on ./{name}" in text.getvalue()
+
+
 def test_the_literal_settings_are_warned_about_on_a_class_ordered_stream(
     small_set: Path, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -82,6 +83,35 @@ def test_interrupted_saves_and_names_the_command_that_resumes(
     assert "Traceback" not in error
     assert len(list((out / "checkpoints").glob("*.safetensors"))) == 1
     assert command.finish(command.resume(out)).returncode == 0
+    assert_same_run(out, unbroken)
+
+
+def wait_until_loading(process: subprocess.Popen[str], out: Path) -> None:
+    """Return when the process has taken its folder; data from a pipe keeps it there."""
+    while not (out / ".lock").exists():
+        assert process.poll() is None, process.communicate()[1]
+        os.sched_yield()
+
+
+def test_killed_while_the_images_load_the_same_command_starts_again(
+    command: Command, unbroken: Path, tmp_path: Path
+) -> None:
+    out, data = tmp_path / "supervised", tmp_path / "data.npz"
+    os.mkfifo(data)
+    supervised = Command(data).arguments(out, "--resume")
+    process = command.start(supervised)
+    wait_until_loading(process, out)
+    process.kill()
+    process.communicate()
+    assert not (out / "config.json").exists()
+    data.unlink()
+    shutil.copy(command.dataset, data)
+    refused = command.finish(command.resume(out))
+    assert refused.returncode == 2
+    assert "holds no run" in refused.stderr
+    kill_after(command, supervised, 2, signal.SIGKILL)
+    done = command.finish(supervised)
+    assert done.returncode == 0, done.stderr
     assert_same_run(out, unbroken)
 
 

@@ -12,6 +12,8 @@ from typing import Any
 from scale._errors import DamagedFileError, InputError, ScaleError
 from scale._files import append_line
 from scale.runs import read_metrics
+from scale.runs.config import read_config
+from scale.runs.record import SUMMARY_REMEDY, read_json
 
 Record = dict[str, Any]
 ON_THE_WAY = ("knn", "acc")
@@ -24,8 +26,8 @@ def read_run(folder: Path) -> Record:
         raise InputError(
             f"{folder} holds no finished run; go on with it: scale run --out ... --resume"
         )
-    record: Record = json.loads((folder / "config.json").read_text())
-    record["summary"] = json.loads((folder / "summary.json").read_text())
+    record: Record = read_config(folder)
+    record["summary"] = read_json(folder / "summary.json", SUMMARY_REMEDY)
     if curve := read_curve(folder):
         record["curve"] = curve
     return record

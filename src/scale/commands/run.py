@@ -13,7 +13,11 @@ from scale._errors import InputError
 from scale.commands._terminal import console, keep_freed_memory, say
 
 if TYPE_CHECKING:
+    from scale.methods import Learner
     from scale.runs import Display, RunConfig
+
+
+FOLDER_OPTIONS = {"--out", "--resume", "--checkpoint-seconds", "--pictures", "--no-pictures"}
 
 
 @dataclass(kw_only=True)
@@ -23,7 +27,8 @@ class Folder:
     out: Path
     """Folder of the run: config, metrics, checkpoints, learner, summary, pictures."""
     resume: bool = False
-    """Go on with the run in that folder; no other option is needed."""
+    """Go on with the run in that folder; no other option is needed. With its options given, a run
+    that has not begun is started: the same command serves until it is finished."""
     preset: str | None = None
     """Named set of parameters of the method, for example paper."""
     checkpoint_seconds: float = 60.0
@@ -39,7 +44,7 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
 
     config = RunConfig()
     out = _peek(arguments, "--out")
-    if "--resume" in arguments and out is not None:
+    if "--resume" in arguments and out is not None and not _starts(Path(out), arguments):
         config = RunConfig.read(Path(out))
     dataset = _peek(arguments, "--dataset") or config.dataset
     method = METHODS[_peek(arguments, "--method") or config.method]
@@ -62,7 +67,7 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
         default=Parsed(
             Folder(out=tyro.MISSING),
             dataclasses.replace(config, params={}),
-            method(**{**usual, **config.params}),
+            _with_params(method, usual, config),
         ),
     )
     chosen = parsed.method.get_params()
@@ -89,6 +94,35 @@ def run(folder: Folder, config: RunConfig) -> None:
         say(f"pictures in {folder.out}: {names or 'none, there are no labels'}")
     if summary["collapsed"]:
         say("warning: the features had collapsed at the end of the stream")
+
+
+def _with_params(method: type[Learner], usual: dict[str, Any], config: RunConfig) -> Learner:
+    """Return the method with its usual parameters, and those of the run if it is a run of it."""
+    if config.method != method.name:
+        return method(**usual)
+    try:
+        return method(**{**usual, **config.params})
+    except TypeError as error:
+        raise InputError(
+            f"the run has a parameter that {method.name} does not know here ({error}); go on with "
+            "the version of scale that it began with"
+        ) from error
+
+
+def _starts(out: Path, arguments: list[str]) -> bool:
+    """Whether --resume means a run that has not begun: there is nothing yet, and options are given.
+
+    Examples
+    --------
+    >>> _starts(Path("no-such-run"), ["--out", "no-such-run", "--resume", "--seed=1"])
+    True
+    >>> _starts(Path("no-such-run"), ["--out", "no-such-run", "--resume", "--no-pictures"])
+    False
+    """
+    from scale.runs.config import has_begun
+
+    given = {one.split("=")[0].replace("_", "-") for one in arguments if one.startswith("--")}
+    return not has_begun(out) and not given <= FOLDER_OPTIONS
 
 
 def _peek(arguments: list[str], option: str) -> str | None:

@@ -14,7 +14,8 @@ def forgetting(per_class: ArrayLike) -> float:
     Parameters
     ----------
     per_class
-        Accuracy of each class at each evaluation, ``(evaluations, T)``, oldest first.
+        Accuracy of each class at each evaluation, ``(evaluations, T)``, oldest first. In a run the
+        start counts as the first evaluation.
 
     Returns
     -------

@@ -19,7 +19,7 @@ class Protocol:
     """How much of a dataset is streamed and evaluated."""
 
     samples_per_class: int | None = None
-    """Images of each class in the stream (the paper's U); None: all there are."""
+    """Images of each class in the stream (the paper's U); None: as many as the smallest has."""
     eval_per_class: int = 500
     """Images of each class of the test split that are evaluated."""
     bank_size: int = 1000
@@ -39,6 +39,8 @@ PROTOCOLS: dict[str, Protocol] = {
     "mnist": Protocol(samples_per_class=4096, eval_per_class=500, bank_size=1000),
     "digits": Protocol(samples_per_class=None, eval_per_class=80, bank_size=1000),
 }
+EQUAL_CLASSES = ("digits8",)
+"""Datasets without a protocol whose stream has as many images of each class, as that of digits."""
 
 
 def protocol_for(
@@ -46,7 +48,8 @@ def protocol_for(
 ) -> Protocol:
     """Return the protocol of dataset `name`, or one that fits the counts of another dataset.
 
-    Without a test split a fifth of the train split is meant to be held out (see `hold_out`).
+    The stream of another dataset takes all images of every class. Without a test split a fifth of
+    the train split is meant to be held out (see `hold_out`).
 
     Examples
     --------
@@ -55,6 +58,8 @@ def protocol_for(
     >>> protocol = protocol_for("my photos", [0] * 50 + [1] * 50)
     >>> protocol.eval_per_class, protocol.bank_size, protocol.k
     (10, 100, 25)
+    >>> protocol_for("my photos", [0] * 50 + [1] * 5).samples_per_class
+    50
     """
     if name in PROTOCOLS:
         return PROTOCOLS[name]
@@ -63,7 +68,9 @@ def protocol_for(
     T = max(1, len(np.unique(train)))
     share = len(test) // T // (5 if test_labels is None else 1)
     bank_size = min(100 * T, 5000, max(len(train), 1))
+    take_all = train.size > 0 and name not in EQUAL_CLASSES
     return Protocol(
+        samples_per_class=int(np.bincount(train).max()) if take_all else None,
         eval_per_class=min(max(share, 1), 500),
         bank_size=bank_size,
         # More neighbours than a class has in the bank would always be outvoted by the others.
@@ -142,7 +149,7 @@ def _labels(images: ImageSet, name: str) -> NDArray[np.int64]:
     if images.labels is None:
         raise InputError(
             f"the {name} split has no labels; evaluation needs them: give images in class "
-            "sub-folders or a label column, or run without evaluation"
+            "sub-folders or a label column"
         )
     return images.labels
 

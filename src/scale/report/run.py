@@ -16,6 +16,7 @@ from scale.report.embedding import draw_embedding
 from scale.report.memory import draw_memory
 from scale.report.stream import draw_streams
 from scale.runs import RunConfig, read_metrics
+from scale.runs.record import FLOORS_REMEDY, read_json
 from scale.streams import class_over_time, make_order
 
 PAPER_STREAMS = ("iid", "seq", "seq-bl", "seq-im", "seq-cc")
@@ -35,7 +36,7 @@ def draw_run(folder: Path) -> list[Path]:
         return []
     batches = read_metrics(folder / "metrics.jsonl", "batch")
     evaluations = read_metrics(folder / "metrics.jsonl", "evaluation")
-    floors = json.loads((folder / "floors.json").read_text())
+    floors = read_json(folder / "floors.json", FLOORS_REMEDY)
     title = f"{config.method} on {config.dataset} {config.stream}, seed {config.seed}"
     drawn = [folder / "curve.png", folder / "stream.png"]
     draw_curve(evaluations, floors, drawn[0], title)

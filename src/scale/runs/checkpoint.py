@@ -28,11 +28,16 @@ class Checkpoints:
         self.folder = folder
 
     def write(self, cursor: int, state: dict[str, Tensor], meta: dict[str, Any]) -> Path:
-        """Write the state after `cursor` images and drop all but the newest two."""
+        """Write the state after `cursor` images and drop all but it and the one before.
+
+        Those after it go too: the run went on from before them because they are damaged.
+        """
         path = self.folder / f"{cursor:010d}.safetensors"
         write_tensors(path, state, {"format": FORMAT, **meta})
-        for old in self.paths()[:-KEPT]:
-            old.unlink(missing_ok=True)
+        paths = self.paths()
+        kept = [one for one in paths if one.name <= path.name][-KEPT:]
+        for other in set(paths) - set(kept):
+            other.unlink(missing_ok=True)
         for leftover in self.folder.glob(".*.part"):  # of a process that was killed while writing
             leftover.unlink(missing_ok=True)
         return path

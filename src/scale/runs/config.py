@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import platform
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -14,7 +13,9 @@ import tyro
 
 from scale._errors import DamagedFileError, InputError
 from scale.methods import DEFAULT_METHOD
+from scale.runs.record import read_json
 
+CONFIG = "config.json"
 PACKAGES = ("scale-lifelong", "torch", "numpy", "scipy", "scikit-learn", "pillow", "safetensors")
 
 
@@ -39,7 +40,8 @@ class RunConfig:
     stream_batch: int | None = None
     """Images in a stream batch (the paper's n); the dataset's usual when not given."""
     samples_per_class: int | None = None
-    """Images of each class in the stream (the paper's U); the dataset's usual when not given."""
+    """Images of each class in the stream (the paper's U), or all of a class that has fewer; when
+    not given the usual of a named dataset, and all images of your own."""
     class_order: Literal["natural", "seeded"] = "natural"
     """Classes arrive by their number or in an order drawn from the seed."""
     evaluations: int = 10
@@ -49,7 +51,7 @@ class RunConfig:
     validation: bool = False
     """Evaluate on images held out of the train split, to choose settings without the test split."""
     threads: int | None = None
-    """Threads of torch; as many as there are cores when not given."""
+    """Threads of torch; when not given as many as there are cores, or as the run began with."""
     params: tyro.conf.Fixed[dict[str, Any]] = field(default_factory=dict)
     """Parameters of the method."""
 
@@ -71,13 +73,23 @@ class RunConfig:
     @classmethod
     def read(cls, folder: Path) -> RunConfig:
         """Return the config of the run in `folder`."""
-        path = folder / "config.json"
-        if not path.is_file():
-            raise InputError(f"{folder} holds no run: there is no {path.name} in it")
         try:
-            return cls(**json.loads(path.read_text())["run"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise DamagedFileError(f"{path} cannot be read: {error}") from error
+            return cls(**read_config(folder)["run"])
+        except (KeyError, TypeError) as error:
+            raise DamagedFileError(f"{folder / CONFIG} cannot be read: {error}") from error
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return all that a run wrote down when it began: its config, learner, data, versions."""
+    path = folder / CONFIG
+    if not path.is_file():
+        raise InputError(f"{folder} holds no run: there is no {path.name} in it")
+    return read_json(path, "put back a copy of it, or start again with a new --out")
+
+
+def has_begun(folder: Path) -> bool:
+    """Whether there is something in `folder` that a run could go on with."""
+    return (folder / CONFIG).exists() or any((folder / "checkpoints").glob("[0-9]*"))
 
 
 def versions() -> dict[str, str]:

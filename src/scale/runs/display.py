@@ -9,6 +9,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from scale.evaluate import Guard
 
@@ -70,7 +71,7 @@ class PlainDisplay(Display):
         self._shown = 0.0
 
     def message(self, text: str) -> None:
-        self.console.print(text, highlight=False, soft_wrap=True)
+        self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def start(self, config: RunConfig, setting: Setting) -> None:
         self._clock = _Clock(setting.stream.cursor, setting.stream.num_samples)
@@ -233,7 +234,7 @@ class _Clock:
 
 def measures_table(rows: dict[str, dict[str, Any]], title: str) -> Table:
     """Return the measures of several features; the last row is the learner's."""
-    table = Table(title=title)
+    table = Table(title=Text(title, style="table.title"))  # a path in it may hold brackets
     table.add_column("features")
     *_, last = rows
     names = [name for name in SHOWN if name in rows[last]]

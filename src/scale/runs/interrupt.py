@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: finish the batch in hand, then stop."""
+"""Ctrl-C and SIGTERM: finish what is in hand, a batch or a measurement, then stop."""
 
 from __future__ import annotations
 
@@ -12,20 +12,31 @@ from typing import Any
 
 from scale._errors import ScaleError
 
+IN_STREAM = "finishing this batch, then saving"
+
 
 class RunInterrupted(ScaleError):
     """The user stopped the run; everything up to here is saved."""
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, what: str = "stopped and saved") -> None:
         again = shlex.join(["scale", "run", "--out", str(out), "--resume"])
-        super().__init__(f"stopped and saved; go on with: {again}")
+        super().__init__(f"{what}; go on with: {again}")
 
 
 class Interrupts:
-    """Within the block the first Ctrl-C (or SIGTERM) is noted; the second stops at once."""
+    """Within the block the first Ctrl-C (or SIGTERM) is noted; the second stops at once.
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    Parameters
+    ----------
+    tell
+        Says to the user what happens now.
+    plan
+        What happens now; it may be changed on the way.
+    """
+
+    def __init__(self, tell: Callable[[str], None], plan: str = IN_STREAM) -> None:
         self.requested = False
+        self.plan = plan
         self._tell = tell
         self._before: dict[signal.Signals, Any] = {}
 
@@ -43,4 +54,4 @@ class Interrupts:
         if self.requested:
             raise KeyboardInterrupt
         self.requested = True
-        self._tell("finishing this batch, then saving; once more stops at once")
+        self._tell(f"{self.plan}; once more stops at once")

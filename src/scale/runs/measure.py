@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from scale.runs.config import RunConfig
 from scale.runs.display import Display
 from scale.runs.learner import load_learner
 from scale.runs.recipes import recipe_params
-from scale.runs.record import MetricsFile
+from scale.runs.record import FLOORS_REMEDY, MetricsFile, read_json
 from scale.runs.setting import Setting, make_learner, prepare
 
 MAP_POINTS = 1000  # evaluation images whose features are kept for the embedding map
@@ -53,26 +54,40 @@ def measure(setting: Setting, out: Path, metrics: MetricsFile, *, full: bool) ->
 
 
 def measure_floors(
-    config: RunConfig, setting: Setting, out: Path, metrics: MetricsFile, display: Display
+    config: RunConfig,
+    setting: Setting,
+    out: Path,
+    metrics: MetricsFile,
+    display: Display,
+    between: Callable[[], None] = lambda: None,
 ) -> dict[str, dict[str, Any]]:
-    """Evaluate features that learn nothing, once per run: `random`, `pixels`, `pca`."""
+    """Evaluate features that learn nothing, once per run: `random`, `pixels`, `pca`.
+
+    Parameters
+    ----------
+    between
+        Called after each of them; it may raise, to stop here.
+    """
     path = out / "floors.json"
     evaluator = setting.evaluator
     if evaluator is None:
         return {}
     if setting.stream.cursor > 0 and path.is_file():
-        stored: dict[str, dict[str, Any]] = json.loads(path.read_text())
-        return stored
+        return read_json(path, FLOORS_REMEDY)
     display.message("measuring what features that learn nothing reach")
-    # The learner before its first batch is the first point of its curve, and if it has an encoder
-    # then also the random one.
     learner = setting.learner
-    start = measure(setting, out, metrics, full=_has_encoder(learner))
-    if _has_encoder(learner):
-        random = {k: v for k, v in start.items() if k not in ("kind", "position")}
-    else:
-        random = evaluator(_random_encoder(config, learner).transform, full=True)
-    floors = {"random": random, **_without_learning(learner, evaluator)}
+    random = None
+    if setting.stream.cursor == 0:
+        # The learner before its first batch is the first point of its curve, and if it has an
+        # encoder then also the random one.
+        start = measure(setting, out, metrics, full=_has_encoder(learner))
+        between()
+        if _has_encoder(learner):
+            random = {k: v for k, v in start.items() if k not in ("kind", "position")}
+    if random is None:
+        random = evaluator(_untrained(config, learner).transform, full=True)
+        between()
+    floors = {"random": random, **_without_learning(learner, evaluator, between)}
     write_atomic(path, json.dumps(floors, indent=1) + "\n")
     display.floors(floors)
     return floors
@@ -86,25 +101,32 @@ def measure_again(folder: Path, bank_size: int | None) -> dict[str, dict[str, An
     if evaluator is None:
         raise InputError(f"the run in {folder} has no labels to evaluate with")
     learner = load_learner(folder)
-    random = make_learner(config) if _has_encoder(learner) else _random_encoder(config, learner)
-    measures = {"random": evaluator(random.transform, full=True)}
+    measures = {"random": evaluator(_untrained(config, learner).transform, full=True)}
     measures.update(_without_learning(learner, evaluator))
     measures.pop(config.method, None)  # a floor's own run comes last, as every learner
     measures[config.method] = evaluator(learner.transform, full=True)
     return measures
 
 
-def _without_learning(learner: Learner, evaluator: Evaluator) -> dict[str, dict[str, Any]]:
+def _without_learning(
+    learner: Learner, evaluator: Evaluator, between: Callable[[], None] = lambda: None
+) -> dict[str, dict[str, Any]]:
     transforms = floor_transforms(evaluator.sets.bank_images, _image_side(learner), evaluator.seed)
-    return {name: evaluator(transform, full=True) for name, transform in transforms.items()}
+    measures = {}
+    for name, transform in transforms.items():
+        measures[name] = evaluator(transform, full=True)
+        between()
+    return measures
 
 
 def _has_encoder(learner: Learner) -> bool:
     return hasattr(learner, "encoder")
 
 
-def _random_encoder(config: RunConfig, learner: Learner) -> Learner:
-    """Return what a method with an encoder would start from, for learners that have none."""
+def _untrained(config: RunConfig, learner: Learner) -> Learner:
+    """Return the learner before its first batch; of one without encoder, what others start from."""
+    if _has_encoder(learner):
+        return make_learner(config)
     method = METHODS["random"]
     params = {**recipe_params(config.dataset, method), "image_side": _image_side(learner)}
     return method(**params, seed=config.seed, device=learner.device)
@@ -121,7 +143,11 @@ def _image_side(learner: Learner) -> int | None:
 def summarise(
     config: RunConfig, setting: Setting, metrics: MetricsFile, floors: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the final numbers of a run, the course of the stream, and the floors."""
+    """Return the final numbers of a run, the course of the stream, and the floors.
+
+    The start counts as an evaluation for `forgetting` and `drop`: what the untrained encoder told
+    apart better than the final one was forgotten too. The `average` is over what comes after it.
+    """
     evaluations = metrics.records("evaluation")
     batches = metrics.records("batch")
     summary: dict[str, Any] = {

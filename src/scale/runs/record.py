@@ -9,7 +9,10 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
-from scale._errors import InputError, ScaleError
+from scale._errors import DamagedFileError, InputError, ScaleError
+
+FLOORS_REMEDY = "delete it and run with --resume: the floors are then measured again"
+SUMMARY_REMEDY = "delete it and run with --resume: the end of the run is then made again"
 
 
 class MetricsFile:
@@ -55,12 +58,34 @@ def read_metrics(path: Path, kind: str) -> list[dict[str, Any]]:
     """Return the records of one kind (``batch`` or ``evaluation``) in a metrics file."""
     records = []
     with open(path, "rb") as file:
-        for line in file:
+        for number, line in enumerate(file, start=1):
             if line.endswith(b"\n"):  # a kill can leave half a line at the end
-                record = json.loads(line)
+                record = _parse_line(line, f"line {number} of {path}")
                 if record["kind"] == kind:
                     records.append(record)
     return records
+
+
+def _parse_line(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        record: dict[str, Any] = json.loads(line)
+        record["kind"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedFileError(
+            f"{where} is damaged; put back a copy of the file, or run again with a new --out"
+        ) from error
+    return record
+
+
+def read_json(path: Path, remedy: str) -> dict[str, Any]:
+    """Return what is in a JSON file of a run; `remedy` says what to do when it is damaged."""
+    try:
+        found = json.loads(path.read_bytes())
+        if not isinstance(found, dict):
+            raise ValueError(f"expected an object, found a {type(found).__name__}")
+    except (OSError, ValueError) as error:
+        raise DamagedFileError(f"{path} cannot be read ({error}); {remedy}") from error
+    return found
 
 
 def plain(value: float) -> float | None:

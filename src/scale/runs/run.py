@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from scale._errors import InputError, NonFiniteLossError
-from scale._files import atomic_path, write_atomic
+from scale._files import write_atomic
 from scale.methods import Learner
+from scale.runs.begin import claim, set_up
 from scale.runs.checkpoint import Checkpoints
-from scale.runs.config import RunConfig, versions
+from scale.runs.config import RunConfig
 from scale.runs.display import Display
 from scale.runs.health import describe_batch
-from scale.runs.interrupt import Interrupts, RunInterrupted
+from scale.runs.interrupt import IN_STREAM, Interrupts, RunInterrupted
 from scale.runs.measure import measure, measure_floors, summarise
 from scale.runs.meter import Meter
-from scale.runs.record import MetricsFile, lock
-from scale.runs.setting import Setting, prepare
-from scale.streams import class_over_time
+from scale.runs.record import SUMMARY_REMEDY, MetricsFile, lock, read_json
+from scale.runs.setting import Setting
+
+WHILE_LOADING = "stopping when the images are loaded"
+WHILE_MEASURING = "stopping after this measurement"
 
 
 def run(
@@ -46,7 +47,7 @@ def run(
     out
         The run's folder: config, metrics, checkpoints, learner, summary.
     resume
-        Go on from the last checkpoint in `out`.
+        Go on from the last checkpoint in `out`; a run that has not begun is started.
     checkpoint_seconds
         Least time between two checkpoints; 0 writes one after every batch.
     display
@@ -54,21 +55,28 @@ def run(
     """
     display = display or Display()
     config.check()
-    _claim(out, config, resume)
+    begun = claim(out, config, resume)
     if (out / "summary.json").is_file():
+        finished = read_json(out / "summary.json", SUMMARY_REMEDY)
         display.message(f"the run in {out} is finished")
-        finished: dict[str, Any] = json.loads((out / "summary.json").read_text())
         return finished
-    with lock(out), Interrupts(display.message) as interrupts, display:
-        torch.set_num_threads(config.threads or torch.get_num_threads())
-        setting = prepare(config, display.loading)
-        _write_config(out, config, setting)
+    with lock(out), Interrupts(display.message, WHILE_LOADING) as interrupts, display:
+
+        def stop_early() -> None:
+            if interrupts.requested:
+                raise RunInterrupted(out, "stopped")
+
+        setting = set_up(config, out, begun, display)
+        stop_early()
         checkpoints = Checkpoints(out / "checkpoints")
         metrics, meter = _restore(setting, checkpoints, out, display)
         stream, learner = setting.stream, setting.learner
         saved = time.monotonic()
         display.start(config, setting)
-        floors = measure_floors(config, setting, out, metrics, display)
+        interrupts.plan = WHILE_MEASURING
+        floors = measure_floors(config, setting, out, metrics, display, stop_early)
+        stop_early()
+        interrupts.plan = IN_STREAM
         due = evaluation_points(len(stream), config.evaluations)
 
         for batch in stream:
@@ -106,61 +114,19 @@ def evaluation_points(batches: int, evaluations: int) -> set[int]:
     return {round((i + 1) * batches / evaluations) for i in range(evaluations)} - {0}
 
 
-def _claim(out: Path, config: RunConfig, resume: bool) -> None:
-    """Make the folder, or make sure that what is in it is this very run."""
-    if resume:
-        stored = RunConfig.read(out)
-        given, kept = config.to_json(), stored.to_json()
-        different = [name for name in given if given[name] != kept[name]]
-        if different:
-            name = different[0]
-            raise InputError(
-                f"the run in {out} was started with {name} = {kept[name]}, not {given[name]}; "
-                "resume it without that option, or start another with a new --out"
-            )
-    elif (out / "config.json").exists():
-        raise InputError(f"{out} already holds a run; add --resume to go on, or choose a new --out")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
-
-
-def _write_config(out: Path, config: RunConfig, setting: Setting) -> None:
-    described = {
-        "run": config.to_json(),
-        "learner": setting.learner.describe(),
-        "data": setting.facts(),
-        "protocol": dataclasses.asdict(setting.protocol),
-        "threads": torch.get_num_threads(),
-        "versions": versions(),
-    }
-    if (out / "config.json").exists():
-        return
-    if setting.labels is not None:
-        order = np.arange(len(setting.labels))
-        shares = class_over_time(order, setting.labels, len(setting.class_names))
-        with atomic_path(out / "stream.npy") as part, open(part, "wb") as file:
-            np.save(file, shares)
-    write_atomic(out / "config.json", json.dumps(described, indent=1) + "\n")
-
-
 def _restore(
     setting: Setting, checkpoints: Checkpoints, out: Path, display: Display
 ) -> tuple[MetricsFile, Meter]:
     """Bring stream, learner and metrics to where the newest good checkpoint was."""
     found = checkpoints.read(display.message)
     if found is None:
-        channels, height, width = setting.stream.images.shape[1:]
-        setting.learner.start((channels, height, width))  # refuses bad parameters at once
         return MetricsFile(out / "metrics.jsonl"), Meter()
     state, meta = found
-    mine = setting.learner.describe()
+    mine: dict[str, Any] = json.loads(json.dumps(setting.learner.describe()))
     if any(meta["learner"][key] != mine[key] for key in ("method", "params")):
         raise InputError(
             f"the checkpoints in {out} are of another run; start again with a new --out"
         )
-    setting.learner.start(tuple(meta["learner"]["image_shape"]))
     setting.learner.load_state_dict(state)
     setting.stream.seek(meta["cursor"])
     display.message(f"going on from image {meta['cursor']} of {setting.stream.num_samples}")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from scale._errors import InputError, NoSplitError
-from scale.data import ImageSet, load_dataset
+from scale.data import ImageSet, load_dataset, registered_name
 from scale.evaluate import Evaluator, Protocol, draw_evaluation_sets, hold_out, protocol_for
 from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
 from scale.runs.recipes import recipe_for, recipe_params
+from scale.runs.same_data import digests
 from scale.streams import Stream, make_order
 
+SKIPPED_SHOWN = 5
 VALIDATION_SEED = 20_000_000  # far from any run's: validation images are the same for all seeds
 
 
@@ -31,7 +33,11 @@ class Setting:
     """Class of each image in the order of the stream."""
     class_names: tuple[str, ...]
     source: str
+    available: int
+    """Images of the train split, before any was held out or left out."""
     skipped: tuple[str, ...]
+    notes: list[str] = field(default_factory=list)
+    """What the user should know about the data, in lines."""
 
     def labels_for_learner(self, n: int) -> np.ndarray | None:
         """Return the classes of the last `n` images for a learner with `needs_labels`, else None.
@@ -46,6 +52,7 @@ class Setting:
         """What the data turned out to be, for the record."""
         return {
             "source": self.source,
+            "available": self.available,
             "images": self.stream.num_samples,
             "batches": len(self.stream),
             "image_shape": list(self.stream.images.shape[1:]),
@@ -55,16 +62,33 @@ class Setting:
             else np.bincount(self.labels, minlength=len(self.class_names)).tolist(),
             "evaluation": None if self.evaluator is None else self.evaluator.sets.counts(),
             "skipped": list(self.skipped),
+            "digests": digests(self.stream, self.labels, self.evaluator),
         }
 
 
-def prepare(config: RunConfig, progress: Callable[[int, int], None] | None = None) -> Setting:
-    """Load the data, draw stream and evaluation sets, make the learner."""
-    train, test = _load(config, progress)
-    protocol = protocol_for(
-        config.dataset,
+def prepare(
+    config: RunConfig,
+    progress: Callable[[int, int], None] | None = None,
+    protocol: Protocol | None = None,
+) -> Setting:
+    """Load the data, draw stream and evaluation sets, make the learner.
+
+    Parameters
+    ----------
+    config
+        What to run.
+    progress
+        Called with (done, total) while images are decoded.
+    protocol
+        How much is streamed and evaluated; what suits the dataset when not given.
+    """
+    train, test, why = _load(config, progress)
+    notes = []
+    available, skipped = len(train), train.skipped + (() if test is None else test.skipped)
+    protocol = protocol or protocol_for(
+        registered_name(config.dataset),
         train.labels if train.labels is not None else [],
-        None if test is None or test.labels is None else test.labels,
+        None if test is None else test.labels,
     )
     if config.bank_size is not None:
         protocol = replace(protocol, bank_size=config.bank_size)
@@ -73,6 +97,7 @@ def prepare(config: RunConfig, progress: Callable[[int, int], None] | None = Non
         if config.validation or test is None:
             seed = VALIDATION_SEED if config.validation else config.seed
             train, test = hold_out(train, protocol.eval_per_class, seed)
+            notes.append(f"{why}: {len(test)} of {available} images are held out for evaluation")
         sets = draw_evaluation_sets(train, test, protocol, config.seed)
         evaluator = Evaluator(sets, protocol, config.seed)
     order = make_order(
@@ -99,7 +124,9 @@ def prepare(config: RunConfig, progress: Callable[[int, int], None] | None = Non
         labels=None if train.labels is None else train.labels[order],
         class_names=train.class_names,
         source=train.source,
-        skipped=train.skipped,
+        available=available,
+        skipped=skipped,
+        notes=[*_tell_skipped(skipped), *notes, *_tell_left_out(config, train, order)],
     )
 
 
@@ -116,7 +143,9 @@ def make_learner(config: RunConfig) -> Learner:
 
 def _load(
     config: RunConfig, progress: Callable[[int, int], None] | None
-) -> tuple[ImageSet, ImageSet | None]:
+) -> tuple[ImageSet, ImageSet | None, str]:
+    """Return the train split, the test split if it is to be used, and why it is not."""
+
     def load(split: str) -> ImageSet:
         return load_dataset(
             config.dataset,
@@ -128,9 +157,36 @@ def _load(
         )
 
     train = load("train")
-    if config.validation or train.labels is None:
-        return train, None
+    if config.validation:
+        return train, None, "validation"
+    if train.labels is None:
+        return train, None, "there are no labels"
     try:
-        return train, load("test")
+        test = load("test")
     except NoSplitError:
-        return train, None  # no test split: part of train is held out
+        return train, None, f"{config.dataset} has no test split"
+    if test.labels is None:
+        return train, None, f"the test split of {config.dataset} has no labels"
+    return train, test, ""
+
+
+def _tell_skipped(skipped: tuple[str, ...]) -> list[str]:
+    if not skipped:
+        return []
+    more = len(skipped) - SKIPPED_SHOWN
+    return [
+        f"files skipped because they are not readable images: {len(skipped)}",
+        *(f"  {name}" for name in skipped[:SKIPPED_SHOWN]),
+        *([f"  and {more} more"] if more > 0 else []),
+    ]
+
+
+def _tell_left_out(config: RunConfig, train: ImageSet, order: np.ndarray) -> list[str]:
+    left = len(train) - len(order)
+    if left == 0 or train.labels is None:
+        return []
+    most = np.bincount(train.labels[order]).max()
+    return [
+        f"{left} of {len(train)} images are left out: the stream {config.stream} takes at most "
+        f"{most} of each class (see --samples-per-class)"
+    ]

@@ -1,0 +1,120 @@
+"""How a run begins: its folder, its data, its learner, and the config that tells of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from scale._errors import DamagedFileError, InputError
+from scale._files import atomic_path, write_atomic
+from scale.evaluate import Protocol
+from scale.runs.config import CONFIG, RunConfig, has_begun, read_config, versions
+from scale.runs.display import Display
+from scale.runs.same_data import refuse_other_data
+from scale.runs.setting import Setting, make_learner, prepare
+from scale.streams import class_over_time
+
+
+def claim(out: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:
+    """Make the folder, or make sure that what is in it is this very run, and return its config."""
+    if resume and has_begun(out):
+        begun = read_config(out)
+        _refuse_other_options(out, config)
+        return begun
+    if (out / CONFIG).exists():
+        raise InputError(f"{out} already holds a run; add --resume to go on, or choose a new --out")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
+    return None
+
+
+def _refuse_other_options(out: Path, config: RunConfig) -> None:
+    kept, given = (_options(one) for one in (RunConfig.read(out), config))
+    for name in given:
+        if given[name] != kept.get(name):
+            raise InputError(
+                f"the run in {out} was started with {name} = {kept.get(name)}, not {given[name]}; "
+                "resume it without that option, or start another with a new --out"
+            )
+
+
+def _options(config: RunConfig) -> dict[str, Any]:
+    """Return what may not change when a run goes on, with the parameters left to their defaults."""
+    options = config.to_json()
+    del options["params"], options["threads"]
+    params = make_learner(config).describe()["params"]
+    plain: dict[str, Any] = json.loads(json.dumps({**options, **params, **options}))
+    return plain
+
+
+def set_up(config: RunConfig, out: Path, begun: dict[str, Any] | None, display: Display) -> Setting:
+    """Load the data and start the learner; write the config, or see that the data is the same."""
+    _set_threads(config, begun, display)
+    protocol = None if begun is None else _stored_protocol(out, begun)
+    setting = prepare(config, display.loading, protocol)
+    for note in setting.notes:
+        display.message(note)
+    channels, height, width = setting.stream.images.shape[1:]
+    setting.learner.start((channels, height, width))  # refuses bad parameters
+    if begun is None:
+        _write_config(out, config, setting)
+    else:
+        _tell_versions(begun.get("versions", {}), display)
+        refuse_other_data(config.dataset, begun.get("data", {}), setting.facts())
+    return setting
+
+
+def _set_threads(config: RunConfig, begun: dict[str, Any] | None, display: Display) -> None:
+    """Compute with as many threads as the run began with, unless the user gives a number."""
+    before = None if begun is None else begun.get("threads")
+    threads = config.threads or before or torch.get_num_threads()
+    if before is not None and threads != before:
+        display.message(
+            f"the run began with {before} threads and goes on with {threads}: its numbers may "
+            "differ in the last digits from those of a run that was not stopped"
+        )
+    torch.set_num_threads(threads)
+
+
+def _tell_versions(before: dict[str, str], display: Display) -> None:
+    changed = [
+        f"{name} {before[name]} then, {now} now"
+        for name, now in versions().items()
+        if before.get(name, now) != now
+    ]
+    if changed:
+        display.message(
+            f"versions changed since the run began ({'; '.join(changed)}): its numbers may differ "
+            "in the last digits from those of a run that was not stopped"
+        )
+
+
+def _stored_protocol(out: Path, begun: dict[str, Any]) -> Protocol | None:
+    try:
+        return Protocol(**begun["protocol"]) if "protocol" in begun else None
+    except TypeError as error:
+        raise DamagedFileError(f"{out / CONFIG} cannot be read: {error}") from error
+
+
+def _write_config(out: Path, config: RunConfig, setting: Setting) -> None:
+    described = {
+        "run": config.to_json(),
+        "learner": setting.learner.describe(),
+        "data": setting.facts(),
+        "protocol": dataclasses.asdict(setting.protocol),
+        "threads": torch.get_num_threads(),
+        "versions": versions(),
+    }
+    if setting.labels is not None:
+        order = np.arange(len(setting.labels))
+        shares = class_over_time(order, setting.labels, len(setting.class_names))
+        with atomic_path(out / "stream.npy") as part, open(part, "wb") as file:
+            np.save(file, shares)
+    write_atomic(out / CONFIG, json.dumps(described, indent=1) + "\n")

@@ -1,0 +1,108 @@
+"""Whether a run that goes on finds the data that it began with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from scale._errors import InputError
+from scale.evaluate import Evaluator
+from scale.streams import Stream
+
+PIXEL_BYTES = 2**28  # of pixels that are looked at; of larger data it is evenly spread images
+CHUNK = 1024  # images copied at a time
+
+
+def digests(
+    stream: Stream, labels: np.ndarray | None, evaluator: Evaluator | None
+) -> dict[str, str]:
+    """Return SHA-256 digests of what a run is made of, by which a change is noticed.
+
+    Parameters
+    ----------
+    stream
+        Gives `order` and `pixels`.
+    labels
+        Class of each image in the order of the stream, for `labels`.
+    evaluator
+        Its evaluation set and its bank are `evaluation`.
+    """
+    found = {
+        "order": _digest([stream.order]),
+        "pixels": _digest(_spread(stream.images, np.sort(stream.order))),
+    }
+    if labels is not None:
+        found["labels"] = _digest([labels])
+    if evaluator is not None:
+        sets = evaluator.sets
+        images = (sets.eval_images, sets.bank_images)
+        pixels = (_spread(some, np.arange(len(some))) for some in images)
+        found["evaluation"] = _digest(chain([sets.eval_labels, sets.bank_labels], *pixels))
+    return found
+
+
+def refuse_other_data(dataset: str, then: dict[str, Any], now: dict[str, Any]) -> None:
+    """Raise `InputError` when the data is not what it was when the run began.
+
+    Parameters
+    ----------
+    dataset
+        What the user calls it.
+    then, now
+        What `Setting.facts` returned; what an older version did not record is not compared.
+    """
+    change = _change(then, now)
+    if change is not None:
+        raise InputError(
+            f"the data in {dataset} changed since the run began: {change}; bring back the data as "
+            "it was, or start again with a new --out"
+        )
+
+
+FACTS: dict[str, Callable[[Any], str]] = {
+    "available": lambda count: f"{count} images",
+    "image_shape": lambda shape: f"images of {' x '.join(map(str, shape))}",
+    "class_names": lambda names: f"{len(names)} classes ({', '.join(names[:10])})",
+    "images": lambda count: f"{count} images in the stream",
+    "per_class": lambda counts: f"{counts} images by class",
+    "evaluation": lambda counts: f"{counts} for the evaluation",
+}
+"""How to tell each fact, the most telling first."""
+
+CHANGES = {
+    "labels": "the images have other labels",
+    "pixels": "the images have other pixels",
+    "evaluation": "the images of the evaluation are others",
+    "order": "the images come in another order",
+}
+"""What another digest means."""
+
+
+def _change(then: dict[str, Any], now: dict[str, Any]) -> str | None:
+    for name, tell in FACTS.items():
+        if name in then and then[name] != now[name]:
+            return f"{tell(then[name])} then, {tell(now[name])} now"
+    before, after = then.get("digests", {}), now["digests"]
+    for name, change in CHANGES.items():
+        if name in before and before[name] != after.get(name):
+            return change
+    return None
+
+
+def _spread(images: np.ndarray, indices: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the images at `indices`, evenly spread ones when they are too many."""
+    step = -(-len(indices) * images[0].nbytes // PIXEL_BYTES)
+    chosen = indices[::step]
+    for at in range(0, len(chosen), CHUNK):
+        yield images[chosen[at : at + CHUNK]]
+
+
+def _digest(arrays: Iterable[np.ndarray]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

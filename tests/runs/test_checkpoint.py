@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from scale.runs.checkpoint import Checkpoints
+
+
+def write(checkpoints: Checkpoints, cursor: int) -> Path:
+    return checkpoints.write(cursor, {"weight": torch.full((3,), float(cursor))}, {"at": cursor})
+
+
+def test_the_last_two_are_kept(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    written = [write(checkpoints, cursor) for cursor in (16, 32, 48)]
+    assert checkpoints.paths() == written[1:]
+
+
+def test_a_damaged_one_that_is_newer_does_not_push_out_a_good_one(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    good, damaged = write(checkpoints, 32), write(checkpoints, 48)
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    warnings: list[str] = []
+    checkpoints.read(warnings.append)
+    assert len(warnings) == 1
+    newest = write(checkpoints, 40)
+    assert checkpoints.paths() == [good, newest]
+    newest.write_bytes(b"")
+    found = checkpoints.read(warnings.append)
+    assert found is not None
+    assert found[1]["at"] == 32
+
+
+@pytest.mark.parametrize("cursor", [16, 32])
+def test_writing_again_at_an_earlier_cursor_keeps_what_was_before(
+    tmp_path: Path, cursor: int
+) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    for before in (16, 32):
+        write(checkpoints, before)
+    newest = write(checkpoints, cursor)
+    assert checkpoints.paths()[-1] == newest

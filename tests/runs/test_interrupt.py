@@ -1,0 +1,106 @@
+"""Ctrl-C before the first batch and within the stream, by real signals in this process."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from pathlib import Path
+
+import pytest
+
+from scale.runs import RunConfig, RunInterrupted, run
+from tests.runs.conftest import Lines, make_photos
+
+PARAMS = {"encoder": "cnn", "augmentation": "mnist", "steps_per_batch": 1}
+
+
+class Interrupt(Lines):
+    """Presses Ctrl-C once, when a moment has come."""
+
+    def __init__(self, moment: str) -> None:
+        super().__init__()
+        self.moment = moment
+        self.batches = 0
+
+    def _at(self, moment: str) -> None:
+        if moment == self.moment:
+            self.moment = ""
+            signal.raise_signal(signal.SIGINT)
+
+    def loading(self, done: int, total: int) -> None:
+        self._at("loading")
+
+    def message(self, text: str) -> None:
+        super().message(text)
+        if text.startswith("measuring"):
+            self._at("floors")
+
+    def batch(self, record: dict[str, object]) -> None:
+        self.batches += 1
+        self._at("batch")
+
+
+def config(photos: Path) -> RunConfig:
+    return RunConfig(
+        dataset=str(photos), method="simclr", stream_batch=10, evaluations=2, params=PARAMS
+    )
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    return make_photos(tmp_path / "photos", {"cat": 30, "dog": 30})
+
+
+@pytest.mark.parametrize(
+    ("moment", "said", "batches"),
+    [
+        ("loading", "when the images are loaded", 0),
+        ("floors", "after this measurement", 0),
+        ("batch", "finishing this batch", 1),
+    ],
+)
+def test_it_stops_at_the_next_possible_point_and_goes_on_to_the_same_end(
+    moment: str, said: str, batches: int, photos: Path, tmp_path: Path
+) -> None:
+    out, display = tmp_path / "run", Interrupt(moment)
+    with pytest.raises(RunInterrupted) as stopped:
+        run(config(photos), out, display=display)
+    assert shlex.join(["scale", "run", "--out", str(out), "--resume"]) in str(stopped.value)
+    assert len(display.find(said)) == 1
+    assert display.batches == batches
+    assert (out / "floors.json").exists() == (batches > 0)
+    assert len(list((out / "checkpoints").glob("*"))) == batches
+    run(RunConfig.read(out), out, resume=True)
+    run(config(photos), tmp_path / "unbroken")
+    for name in ("metrics.jsonl", "learner.safetensors", "floors.json"):
+        assert (out / name).read_bytes() == (tmp_path / "unbroken" / name).read_bytes(), name
+
+
+def test_only_the_first_of_the_floors_is_measured(photos: Path, tmp_path: Path) -> None:
+    with pytest.raises(RunInterrupted):
+        run(config(photos), tmp_path / "run", display=Interrupt("floors"))
+    assert (tmp_path / "run" / "metrics.jsonl").read_text().count("\n") == 1
+
+
+def test_a_run_that_goes_on_stops_before_its_next_batch(photos: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(RunInterrupted, match="stopped and saved"):
+        run(config(photos), out, display=Interrupt("batch"))
+    kept = [path.name for path in (out / "checkpoints").iterdir()]
+    (photos / "cat" / "000.png").touch()  # so that images are decoded again
+    again = Interrupt("loading")
+    with pytest.raises(RunInterrupted, match=r"^stopped; go on"):
+        run(config(photos), out, resume=True, display=again)
+    assert again.batches == 0
+    assert [path.name for path in (out / "checkpoints").iterdir()] == kept
+
+
+def test_the_second_stops_at_once(photos: Path, tmp_path: Path) -> None:
+    class Twice(Interrupt):
+        def message(self, text: str) -> None:
+            if "once more" in text:
+                signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(config(photos), tmp_path / "run", display=Twice("batch"))
+    assert not (tmp_path / "run" / "checkpoints").exists()
