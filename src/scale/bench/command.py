@@ -200,7 +200,7 @@ def _dry_run(jobs: list[Job], options: Options, console: Console) -> None:
     threads = threads_each(workers)
 
     def tell(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
     found = estimate(jobs, threads, tell)
     each = duration(found.seconds)
@@ -215,7 +215,7 @@ def _timings(experiment: Experiment, options: Options, console: Console) -> int:
     from scale.bench.timings import plan_timings, run_timings
 
     def tell(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
     chosen = options.chosen()
     if options.dry_run:
@@ -229,7 +229,7 @@ def _timings(experiment: Experiment, options: Options, console: Console) -> int:
 
 def _report(result: Result, folder: BenchFolder, arguments: list[str], console: Console) -> int:
     def tell(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
     if result.failed:
         logs = [folder.log(outcome.job) for outcome in result.failed]

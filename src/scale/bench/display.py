@@ -85,7 +85,7 @@ class PlainBenchDisplay(BenchDisplay):
         self.console = console
 
     def message(self, text: str) -> None:
-        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self.console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
     def begin(self, total: int, before: int, workers: int) -> None:
         super().begin(total, before, workers)
@@ -130,7 +130,7 @@ class LiveBenchDisplay(PlainBenchDisplay):
         finished = self.before + self.done + self.failed
         grid = Table.grid(padding=(0, 2))
         for job, begin in list(self.running.values()):
-            grid.add_row("running", job.label, duration(time.monotonic() - begin))
+            grid.add_row("running", Text(job.label), duration(time.monotonic() - begin))
         bar = Table.grid(expand=True)  # a bar alone does not end its line
         bar.add_row(ProgressBar(total=max(self.total, 1), completed=finished))
         return Group(bar, Text(self.counts()), grid)
@@ -142,7 +142,7 @@ def failures_table(failed: list[Outcome], logs: list[Path]) -> Table:
     for column in ("run", "reason", "log"):
         table.add_column(column, overflow="fold")
     for outcome, log in zip(failed, logs, strict=True):
-        table.add_row(outcome.job.label, Text(outcome.reason), str(log))
+        table.add_row(Text(outcome.job.label), Text(outcome.reason), Text(str(log)))
     return table
 
 

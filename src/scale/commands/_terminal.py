@@ -32,7 +32,7 @@ def table_console() -> Console:
 
 def say(text: str) -> None:
     """Write a line that is neither marked up nor broken."""
-    console().print(text, highlight=False, markup=False, soft_wrap=True)
+    console().print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 @contextlib.contextmanager
