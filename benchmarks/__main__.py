@@ -48,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}: {', '.join(MODULES)}")
     if args.table is not None:
+        if not args.table.is_file():
+            parser.error(f"there is no file {args.table}")
         sys.stdout.write(kept_table(args.table, args.names or MODULES))
         return 0
     console = Console()

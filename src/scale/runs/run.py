@@ -81,12 +81,7 @@ def run(
 
         for batch in stream:
             _learn(learner, batch, setting.labels_for_learner(len(batch)), checkpoints)
-            number = -(-stream.cursor // stream.batch_size)
-            record = describe_batch(setting, number)
-            metrics.append(record)
-            display.batch(record)
-            if number in due:
-                display.evaluation(measure(setting, out, metrics, full=number == len(stream)))
+            _observe(setting, out, metrics, due, display)
             stop = interrupts.requested
             if stop or time.monotonic() - saved >= checkpoint_seconds:
                 _save(setting, checkpoints, metrics, meter)
@@ -144,6 +139,19 @@ def _learn(
         good = checkpoints.paths()
         where = f"the last good checkpoint is {good[-1]}" if good else "there is no checkpoint yet"
         raise NonFiniteLossError(f"{error}; {where}") from error
+
+
+def _observe(
+    setting: Setting, out: Path, metrics: MetricsFile, due: set[int], display: Display
+) -> None:
+    """Record and show the batch just learned, and evaluate when that is due."""
+    stream = setting.stream
+    number = -(-stream.cursor // stream.batch_size)
+    record = describe_batch(setting, number)
+    metrics.append(record)
+    display.batch(record)
+    if number in due:
+        display.evaluation(measure(setting, out, metrics, full=number == len(stream)))
 
 
 def _save(setting: Setting, checkpoints: Checkpoints, metrics: MetricsFile, meter: Meter) -> None:

@@ -94,7 +94,7 @@ def prepare(
         protocol = replace(protocol, bank_size=config.bank_size)
     evaluator = None
     if train.labels is not None:
-        if config.validation or test is None:
+        if test is None:
             seed = VALIDATION_SEED if config.validation else config.seed
             train, test = hold_out(train, protocol.eval_per_class, seed)
             notes.append(f"{why}: {len(test)} of {available} images are held out for evaluation")
@@ -108,17 +108,10 @@ def prepare(
         seed=config.seed,
         num_samples=len(train),
     )
-    recipe = recipe_for(config.dataset)
-    learner = make_learner(config)
-    if learner.needs_labels and train.labels is None:
-        raise InputError(
-            f"{config.method} with these parameters learns from labels, "
-            f"and {config.dataset} has none"
-        )
-    stream = Stream(train.images, order, config.stream_batch or recipe.stream_batch)
+    batch_size = config.stream_batch or recipe_for(config.dataset).stream_batch
     return Setting(
-        stream=stream,
-        learner=learner,
+        stream=Stream(train.images, order, batch_size),
+        learner=_fitting_learner(config, train),
         evaluator=evaluator,
         protocol=protocol,
         labels=None if train.labels is None else train.labels[order],
@@ -139,6 +132,16 @@ def make_learner(config: RunConfig) -> Learner:
         return method(**params)
     except TypeError as error:
         raise InputError(f"method {config.method!r}: {error}") from error
+
+
+def _fitting_learner(config: RunConfig, train: ImageSet) -> Learner:
+    learner = make_learner(config)
+    if learner.needs_labels and train.labels is None:
+        raise InputError(
+            f"{config.method} with these parameters learns from labels, "
+            f"and {config.dataset} has none"
+        )
+    return learner
 
 
 def _load(
