@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from scale._errors import InputError
-from scale.evaluate import average, drop, forgetting
+from scale.evaluate import average, drop, forgetting, learned_at
 
 tables = arrays(
     np.float64, array_shapes(min_dims=2, max_dims=2, max_side=6), elements=st.floats(0, 100)
@@ -25,6 +25,37 @@ def test_classes_that_go_on_improving_give_negative_forgetting():
     assert forgetting([[10, 10], [20, 30]]) == -15
 
 
+@given(st.data())
+def test_forgetting_once_seen_equals_the_definition_written_out(data):
+    table = data.draw(tables)
+    since = data.draw(arrays(np.int64, table.shape[1], elements=st.integers(0, len(table))))
+    lost = []
+    for c, k in enumerate(since):
+        counted = table[k:-1, c].tolist()
+        if counted:
+            lost.append(max(counted) - table[-1, c])
+    expected = sum(lost) / len(lost) if lost else 0
+    assert forgetting(table, since) == pytest.approx(expected)
+
+
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=30),
+    st.lists(st.integers(0, 40), min_size=1, unique=True).map(sorted),
+)
+def test_a_class_is_learned_once_half_of_its_images_have_passed(labels, positions):
+    for c, index in enumerate(learned_at(labels, positions, T=5)):
+        halved = [2 * labels[:at].count(c) >= max(1, labels.count(c)) for at in positions]
+        assert index == (halved.index(True) if True in halved else len(positions))
+
+
+def test_class_by_class_nothing_counts_before_a_class_has_come():
+    # The second class is told apart best at the start, before any image of it.
+    per_class = [[20, 60], [50, 40], [45, 50]]
+    since = learned_at([0] * 10 + [1] * 10, positions=[0, 10, 20], T=2)
+    assert forgetting(per_class) == 7.5  # (5 + 10) / 2
+    assert forgetting(per_class, since) == 5, "the last class has no evaluation but the final one"
+
+
 @given(st.lists(st.floats(0, 100), min_size=1))
 def test_drop_is_never_negative_and_zero_when_the_last_is_the_best(series):
     assert drop(series) >= 0
@@ -40,6 +71,7 @@ def test_average_leaves_out_the_untrained_encoder():
     [
         lambda: forgetting([1.0, 2.0]),
         lambda: forgetting(np.zeros((0, 3))),
+        lambda: forgetting(np.zeros((2, 3)), since=[0]),
         lambda: drop([]),
         lambda: drop([1.0, float("nan")]),
         lambda: average([1.0], positions=[0]),

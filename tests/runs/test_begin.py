@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from scale._errors import InputError, ScaleError
 from scale.runs import RunConfig, read_metrics, run
@@ -205,10 +206,17 @@ def test_parameters_left_out_are_those_of_the_defaults(small_set: Path, tmp_path
 
 @pytest.fixture
 def threads() -> Any:
-    """Bring torch's threads back to what they were."""
+    """Bring the threads of torch and of BLAS back to what they were."""
     before = torch.get_num_threads()
-    yield
+    with threadpool_limits(None):
+        yield
     torch.set_num_threads(before)
+
+
+def blas_threads() -> set[int]:
+    return {
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    }
 
 
 @pytest.mark.usefixtures("threads")
@@ -222,6 +230,7 @@ def test_a_run_goes_on_with_as_many_threads_as_it_began_with(
     with pytest.raises(KeyboardInterrupt):
         run(config(small_set), tmp_path / "run", resume=True, display=told)
     assert torch.get_num_threads() == 2
+    assert blas_threads() == {2}, "the evaluation's too"
     assert not told.find("threads")
 
 
@@ -231,6 +240,7 @@ def test_another_number_of_threads_is_taken_and_told(small_set: Path, tmp_path: 
     told = Lines()
     run(config(small_set, threads=1), tmp_path / "run", resume=True, display=told)
     assert torch.get_num_threads() == 1
+    assert blas_threads() == {1}
     assert len(told.find("2 threads and goes on with 1")) == 1
 
 

@@ -43,7 +43,8 @@ def test_the_folder_holds_everything_needed_to_repeat_the_run(unbroken: Path) ->
 
 def test_the_summary_has_the_learner_the_course_and_the_floors(unbroken: Path) -> None:
     summary = json.loads((unbroken / "summary.json").read_text())
-    for name in ("knn", "acc", "nmi", "ari", "linear", "knn_full", "forgetting", "average"):
+    over_stream = ("forgetting", "forgetting_seen", "drop", "average")
+    for name in ("knn", "acc", "nmi", "ari", "linear", "knn_full", *over_stream):
         assert np.isfinite(summary[name])
     assert set(summary["floors"]) == {"random", "pixels", "pca"}
     evaluations = read_metrics(unbroken / "metrics.jsonl", "evaluation")

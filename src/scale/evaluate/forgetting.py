@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scale._errors import InputError
 
 
-def forgetting(per_class: ArrayLike) -> float:
+def forgetting(per_class: ArrayLike, since: ArrayLike | None = None) -> float:
     """Return the mean over classes of the best earlier accuracy minus the final one.
 
     Parameters
@@ -16,6 +16,10 @@ def forgetting(per_class: ArrayLike) -> float:
     per_class
         Accuracy of each class at each evaluation, ``(evaluations, T)``, oldest first. In a run the
         start counts as the first evaluation.
+    since
+        For each class the first evaluation that counts (see `learned_at`), so that no class is said
+        to forget what it had before it came. Classes that nothing but the last evaluation
+        counts for are left out.
 
     Returns
     -------
@@ -27,11 +31,46 @@ def forgetting(per_class: ArrayLike) -> float:
     --------
     >>> forgetting([[80, 10], [60, 50], [40, 70]])
     10.0
+    >>> forgetting([[80, 90], [60, 80], [40, 70]], since=[1, 2])
+    20.0
     """
     series = _series(per_class, "per-class accuracies", ndim=2)
-    if len(series) == 1:
-        return 0.0
-    return float((series[:-1].max(axis=0) - series[-1]).mean())
+    first = np.zeros(series.shape[1], dtype=int) if since is None else np.asarray(since)
+    if first.shape != series.shape[1:]:
+        raise InputError(f"since has shape {first.shape}; expected one for each class")
+    lost = [s[k:-1].max() - s[-1] for s, k in zip(series.T, first, strict=True) if k < len(s) - 1]
+    return float(np.mean(lost)) if lost else 0.0
+
+
+def learned_at(labels: ArrayLike, positions: ArrayLike, T: int) -> NDArray[np.int64]:
+    """Return for each class the first evaluation at which half of its images have passed.
+
+    Parameters
+    ----------
+    labels
+        Class of each image, in the order of the stream.
+    positions
+        How many images had passed at each evaluation, ascending.
+    T
+        Number of classes.
+
+    Returns
+    -------
+    NDArray
+        ``(T,)``, indices into `positions`; its length where there is none, as for a class that
+        never came.
+
+    Examples
+    --------
+    >>> learned_at([0, 0, 0, 1, 1, 1], positions=[0, 2, 4, 6], T=3).tolist()
+    [1, 3, 4]
+    """
+    classes, at = np.asarray(labels), np.asarray(positions)
+    found = np.full(T, len(at), dtype=np.int64)
+    for c in np.unique(classes):
+        came = np.flatnonzero(classes == c) + 1  # images that had passed with each one of the class
+        found[c] = np.searchsorted(at, came[(len(came) - 1) // 2])
+    return found
 
 
 def drop(knn: ArrayLike) -> float:

@@ -23,7 +23,7 @@ __all__ = ["FLOOR", "MEASURES", "Row", "describe_setting", "describe_stream", "m
 
 MEASURES = (
     *("knn", "acc", "kmeans_acc", "nmi", "linear", "knn_full"),  # at the end of the stream
-    *("average", "least", "forgetting", "drop"),  # over the stream
+    *("average", "least", "forgetting", "forgetting_seen", "drop"),  # over the stream
 )
 EARLY = 0.1
 """So much of the stream may pass before an evaluation counts for `least`."""

@@ -29,6 +29,7 @@ COLUMNS = {
     "average": "kNN over stream",
     "least": "lowest kNN",
     "forgetting": "forgetting",
+    "forgetting_seen": "forgetting once seen",
     "drop": "drop",
     "time": "wall min",
     "memory": "peak MB",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 
 from scale._errors import DamagedFileError, InputError
 from scale._files import atomic_path, write_atomic
@@ -80,6 +81,7 @@ def _set_threads(config: RunConfig, begun: dict[str, Any] | None, display: Displ
             f"the run began with {before} threads and goes on with {threads}: its numbers may "
             "differ in the last digits from those of a run that was not stopped"
         )
+    threadpool_limits(threads, user_api="blas")  # numpy's and scipy's, in the evaluation
     torch.set_num_threads(threads)
 
 

@@ -13,7 +13,15 @@ import numpy as np
 from scale._errors import InputError
 from scale._files import atomic_path, write_atomic
 from scale.augment import AUGMENTATIONS
-from scale.evaluate import Evaluator, average, drop, floor_transforms, forgetting, guard
+from scale.evaluate import (
+    Evaluator,
+    average,
+    drop,
+    floor_transforms,
+    forgetting,
+    guard,
+    learned_at,
+)
 from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
 from scale.runs.display import Display
@@ -146,7 +154,8 @@ def summarise(
     """Return the final numbers of a run, the course of the stream, and the floors.
 
     The start counts as an evaluation for `forgetting` and `drop`: what the untrained encoder told
-    apart better than the final one was forgotten too. The `average` is over what comes after it.
+    apart better than the final one was lost too. For `forgetting_seen` a class counts once half of
+    its images have passed. The `average` is over what comes after the start.
     """
     evaluations = metrics.records("evaluation")
     batches = metrics.records("batch")
@@ -166,9 +175,13 @@ def summarise(
         summary.update({k: v for k, v in last.items() if k not in ("kind", "position")})
         per_class = np.array([e["knn_per_class"] for e in evaluations])
         knn = [e["knn"] for e in evaluations]
+        positions = [e["position"] for e in evaluations]
         summary["forgetting"] = forgetting(per_class)
+        if setting.labels is not None:
+            since = learned_at(setting.labels, positions, per_class.shape[1])
+            summary["forgetting_seen"] = forgetting(per_class, since)
         summary["drop"] = drop(knn)
-        summary["average"] = average(knn, [e["position"] for e in evaluations])
+        summary["average"] = average(knn, positions)
         summary["floors"] = floors
     return summary
 

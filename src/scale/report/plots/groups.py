@@ -35,6 +35,7 @@ MEASURES = {
     "knn_full": "kNN, full bank (%)",
     "average": "kNN over stream (%)",
     "forgetting": "forgetting (points)",
+    "forgetting_seen": "forgetting once seen (points)",
     "drop": "drop in kNN (points)",
     "effective_rank": "effective rank",
 }
