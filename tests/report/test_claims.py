@@ -62,6 +62,28 @@ def test_a_claim_can_compare_two_streams() -> None:
     assert check_claim(nowhere, rows) == []
 
 
+@pytest.mark.parametrize(
+    ("er", "bound", "verdict"),
+    [
+        ([50, 51, 52], {"at_least": 45}, "agrees"),
+        ([50, 51, 52], {"at_least": 51}, "undecided"),
+        ([50, 51, 52], {"at_least": 60}, "does not agree"),
+        ([1.0, 1.1, 0.9], {"at_most": 2}, "agrees"),
+        ([1.0, 1.1, 3.9], {"at_most": 2}, "undecided"),
+        ([4.0, 4.1, 3.9], {"at_most": 2}, "does not agree"),
+        ([50], {"at_least": 45}, "undecided"),
+    ],
+)
+def test_a_bound_is_held_against_the_interval_of_the_mean(
+    er: list[float], bound: dict, verdict: str
+) -> None:
+    claim = Claim.parse({"says": "enough", "better": "er", "ours": True, **bound}, "notes")
+    (finding,) = check_claim(claim, rows_of(er, []))
+    assert (finding.verdict, finding.of_paper) == (verdict, False)
+    words = next(iter(bound)).replace("_", " ")
+    assert finding.measured.startswith(f"{words} {next(iter(bound.values()))}: ")
+
+
 def test_another_measure_than_knn_is_named() -> None:
     claim = Claim(says="replay helps", better="er", than=("simclr",), measure="acc")
     (finding,) = check_claim(claim, rows_of([50, 51, 52], [40, 41, 42]))
@@ -97,7 +119,9 @@ def test_an_interval_that_holds_almost_any_value_leaves_the_papers_undecided() -
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"says": "x", "better": "er"}, "needs 'than'"),
+        ({"says": "x", "better": "er"}, "needs 'than', 'at_least' or 'at_most'"),
+        ({"says": "x", "better": "er", "at_least": "45"}, "at_least of a claim is '45'"),
+        ({"says": "x", "better": "er", "than": "simclr"}, "than of a claim is 'simclr'"),
         ({"says": "x", "better": "er", "than": ["a"], "wyh": "y"}, "no 'wyh'"),
         ({"says": "x", "better": "er", "than": ["a"], "measure": "knm"}, "no measure 'knm'"),
     ],

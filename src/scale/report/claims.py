@@ -13,13 +13,17 @@ from scale.report.table import COLUMNS
 
 Verdict = Literal["agrees", "undecided", "does not agree"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-FIELDS = {"says", "ours", "dataset", "stream", "better", "than", "on", "by", "measure", "why"}
+BOUNDS = ("at_least", "at_most")
+FIELDS = {
+    *("says", "ours", "dataset", "stream", "better", "than", "on", "by", "measure", "why"),
+    *BOUNDS,
+}
 LEVEL_WIDTH = 5.0  # points to either side of our mean
 
 
 @dataclass(frozen=True)
 class Claim:
-    """That one row is better than others, and what to think of it when ours is not.
+    """That one row is better than others or than a bound, and what to think of it when it is not.
 
     Examples
     --------
@@ -31,7 +35,11 @@ class Claim:
     says: str
     """The claim in words, with where the paper makes it."""
     better: str
-    than: tuple[str, ...]
+    than: tuple[str, ...] = ()
+    at_least: float | None = None
+    """A value that it reaches."""
+    at_most: float | None = None
+    """A value that it does not exceed."""
     ours: bool = False
     """Whether it is ours and not the paper's."""
     by: float = 0.0
@@ -51,13 +59,22 @@ class Claim:
         unknown = sorted(set(given) - FIELDS)
         if unknown:
             raise InputError(f"{where}: a claim has no {unknown[0]!r} (known: {_list(FIELDS)})")
-        for name in ("says", "better", "than"):
+        for name in ("says", "better"):
             if not given.get(name):
                 raise InputError(f"{where}: a claim needs {name!r}")
+        if not given.get("than") and not any(bound in given for bound in BOUNDS):
+            raise InputError(f"{where}: a claim needs 'than', 'at_least' or 'at_most'")
+        for name in ("by", *BOUNDS):
+            if not isinstance(given.get(name, 0.0), int | float):
+                raise InputError(
+                    f"{where}: {name} of a claim is {given[name]!r}; expected a number"
+                )
+        if not isinstance(given.get("than", []), list):
+            raise InputError(f"{where}: than of a claim is {given['than']!r}; expected a list")
         if given.get("measure", "knn") not in COLUMNS:
             known = ", ".join(COLUMNS)
             raise InputError(f"{where}: there is no measure {given['measure']!r} (known: {known})")
-        return Claim(**{**given, "than": tuple(given["than"])})
+        return Claim(**{**given, "than": tuple(given.get("than", ()))})
 
 
 @dataclass(frozen=True)
@@ -79,14 +96,16 @@ def check_claim(claim: Claim, rows: Sequence[Row]) -> list[Finding]:
 
     It agrees when the whole 95 % interval of the paired difference is above `by`, does not agree
     when all of it is not, and is undecided when it is partly, or when there is one seed only.
+    A bound is held against the interval of the mean in the same way.
     """
-    findings = []
+    findings: list[Finding] = []
     says = claim.says if claim.measure == "knn" else f"{claim.says}, by {COLUMNS[claim.measure]}"
     for place in dict.fromkeys((row.dataset, row.stream) for row in rows):
         kind, *unusual = place[1].split(", ")
         if claim.dataset not in (None, place[0]) or claim.stream not in (None, place[1], kind):
             continue
         first = find_row(rows, place, claim.better)
+        findings += _check_bounds(claim, says, first)
         beside = (place[0], ", ".join([claim.on or kind, *unusual]))
         for name in claim.than:
             difference = _difference(first, find_row(rows, beside, name), claim.measure)
@@ -96,8 +115,25 @@ def check_claim(claim: Claim, rows: Sequence[Row]) -> list[Finding]:
             measured = f"{other} {difference.text()}"
             if difference.interval is None:
                 measured += " (one seed)"
-            verdict, of_paper = _judge(difference, claim.by), not claim.ours
+            verdict, of_paper = _judge(difference.interval, claim.by), not claim.ours
             findings.append(Finding(says, " ".join(place), measured, verdict, claim.why, of_paper))
+    return findings
+
+
+def _check_bounds(claim: Claim, says: str, row: Row | None) -> list[Finding]:
+    values = [] if row is None else row.values.get(claim.measure, [])
+    if row is None or not values:
+        return []
+    where, interval = f"{row.dataset} {row.stream}", mean_interval(values)
+    findings = []
+    for bound, sign, words in ((claim.at_least, 1, "at least"), (claim.at_most, -1, "at most")):
+        if bound is None:
+            continue
+        spread = " (one seed)" if interval is None else f" [{interval[0]:.2f}, {interval[1]:.2f}]"
+        measured = f"{words} {bound:g}: {row.cell(claim.measure)}{spread}"
+        beyond = None if interval is None else sorted(sign * (end - bound) for end in interval)
+        verdict = _judge(beyond, by=0.0)
+        findings.append(Finding(says, where, measured, verdict, claim.why, not claim.ours))
     return findings
 
 
@@ -132,10 +168,10 @@ def _difference(first: Row | None, other: Row | None, measure: str) -> Differenc
     return paired_difference(first.measured.get(measure, {}), other.measured.get(measure, {}))
 
 
-def _judge(difference: Difference, by: float) -> Verdict:
-    if difference.interval is None:
+def _judge(interval: Sequence[float] | None, by: float) -> Verdict:
+    if interval is None:
         return "undecided"
-    low, high = difference.interval
+    low, high = interval
     if low > by:
         return "agrees"
     return "does not agree" if high <= by else "undecided"

@@ -37,10 +37,11 @@ time, and a `.toml` beside it that says what the records are for.
 "±" is the standard deviation over seeds. Brackets are 95 % confidence intervals: of a mean, or of a
 difference paired over seeds. Rows `floor: x` are features that learn nothing, measured within the
 runs, and `paper` is the paper's own kNN. A claim that something is better agrees with our records
-when the whole interval of the difference says so, and does not when none of it does; a value agrees
-when it is within the interval of our mean, unless that reaches more than five points to either
-side: then it is undecided. Tables of claims name what the better one was compared with, and the
-difference, under the verdict.
+when the whole interval of the difference says so, and does not when none of it does; one that a
+measure is at least or at most some value is held against the interval of our mean in the same way.
+A value of the paper's agrees when it is within that interval, unless it reaches more than five
+points to either side: then it is undecided. Tables of claims name what the better one was compared
+with, and the difference, under the verdict.
 """
 
 
