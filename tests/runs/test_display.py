@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from scale.runs import LiveDisplay, PlainDisplay, RunConfig, read_metrics, run
-from scale.runs.display import HealthWatch
+from scale.runs.display import SHOWN, HealthWatch, measures_table
 
 PARAMS = {"encoder": "cnn", "augmentation": "mnist", "steps_per_batch": 2, "memory_batch": 20}
 
@@ -60,6 +60,15 @@ def test_names_of_the_users_own_are_shown_as_they_are(name: str) -> None:
     display.finish({**place, **numbers, "floors": {"pca": {"knn": 40.0}}})
     assert f"reading ./{name}\n" in text.getvalue()
     assert f"scale on ./{name}" in text.getvalue()
+
+
+@pytest.mark.parametrize("width", [70, 80, 120])
+def test_titles_give_way_before_names_and_numbers_do(width: int) -> None:
+    text = io.StringIO()
+    rows = {name: dict.fromkeys(SHOWN, 123.4) for name in ("random", "scale-plus")}
+    Console(file=text, width=width).print(measures_table(rows, "final"))
+    assert "scale-plus" in text.getvalue()
+    assert text.getvalue().count("123.4") == 2 * len(SHOWN)
 
 
 def test_the_literal_settings_are_warned_about_on_a_class_ordered_stream(

@@ -235,7 +235,7 @@ class _Clock:
 def measures_table(rows: dict[str, dict[str, Any]], title: str) -> Table:
     """Return the measures of several features; the last row is the learner's."""
     table = Table(title=Text(title, style="table.title"))  # a path in it may hold brackets
-    table.add_column("features")
+    table.add_column("features", no_wrap=True)  # titles give way before names do
     *_, last = rows
     names = [name for name in SHOWN if name in rows[last]]
     for name in names:
