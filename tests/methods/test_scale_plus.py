@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+import scipy.linalg
 import torch
 from torch import nn
 
@@ -11,23 +14,33 @@ import scale
 from scale._errors import InputError, NonFiniteLossError
 from scale.augment import resize
 from scale.methods import ER, ScalePlus
+from scale.methods._contrastive import PIXEL_MEAN, PIXEL_STD
+from scale.methods._seeds import generators
+from scale.methods._whitening import contrast_whitening
 
 from .learners import differences, fit, images, learn, make, state
 
 
-def whiten_slowly(sample: np.ndarray, rows: np.ndarray, keep: int, ridge: float) -> np.ndarray:
-    """Whitened rows of unit length, one direction after the other."""
-    mean = sample.mean(0)
-    covariance = np.cov(sample.T, bias=True)
-    variances, axes = np.linalg.eigh(covariance)
-    added = ridge * np.trace(covariance) / len(covariance)
+def turn_slowly(
+    sample: np.ndarray, views: list[np.ndarray], rows: np.ndarray, keep: int, ridge: float
+) -> np.ndarray:
+    """Rows of unit length along what tells images apart, one direction after the other."""
+    images = np.cov(sample.T, bias=True)
+    noise = sum(sum(np.outer(v, v) for v in view - sample) for view in views) / (
+        len(views) * len(sample)
+    )
+    noise = noise + ridge * np.trace(images) / len(images) * np.eye(len(images))
+    lams, directions = scipy.linalg.eigh(images, noise)
     columns = [
-        (rows - mean) @ axes[:, i] / np.sqrt(variances[i] + added)
-        for i in np.argsort(variances)[::-1][:keep]
-        if variances[i] > 1e-12 * variances.max()
+        (rows - sample.mean(0))
+        @ directions[:, i]
+        / np.sqrt(lams[i])
+        * (lams[i] / (1 + lams[i])) ** 2
+        for i in np.argsort(lams)[::-1][:keep]
+        if lams[i] > 1e-6
     ]
-    white = np.stack(columns, 1)
-    return white / np.linalg.norm(white, axis=1, keepdims=True)
+    features = np.stack(columns, 1)
+    return features / np.linalg.norm(features, axis=1, keepdims=True)
 
 
 def similarities(features: np.ndarray) -> np.ndarray:
@@ -42,28 +55,57 @@ def test_the_encoder_learns_exactly_as_in_er():
     assert differences(mine, state(er)) == []
 
 
-def test_features_are_whitened_roots_of_patches_and_of_the_encoder_side_by_side():
-    learner = fit(make("scale-plus", patch_weight=2.0, ridge=0.5))
+@pytest.mark.parametrize("views", [1, 2])
+def test_features_are_roots_turned_to_what_tells_images_from_views(views):
+    learner = fit(make("scale-plus", patch_weight=2.0, ridge=0.5, readout_views=views))
     assert isinstance(learner, ScalePlus)
     assert learner.dictionary_ is not None
     held, new = learner.memory_.images, torch.from_numpy(images(7, seed=9))
     er = make("er")
     er.start((1, 28, 28))
     er.encoder_.load_state_dict(learner.encoder_.state_dict())
+    rng = generators(learner.seed, 5)[4]
+    drawn = [learner.augmentation_(held, rng) for _ in range(views)]
 
-    def of_encoder(batch: torch.Tensor) -> np.ndarray:
-        return np.sqrt(er.transform(batch)).astype(np.float64)
+    def of_encoder(pixels: torch.Tensor) -> np.ndarray:
+        er.encoder_.eval()
+        with torch.no_grad():
+            h = er.encoder_((pixels - PIXEL_MEAN) / PIXEL_STD)
+        return np.sqrt(h.numpy()).astype(np.float64)
 
-    def of_patches(batch: torch.Tensor) -> np.ndarray:
-        pixels = batch.float() / 255
+    def of_patches(pixels: torch.Tensor) -> np.ndarray:
         return np.sqrt(learner.dictionary_.activations(pixels).numpy()).astype(float)
 
-    patches = whiten_slowly(of_patches(held), of_patches(new), 64, 0.5)
-    encoder = whiten_slowly(of_encoder(held), of_encoder(new), 64, 0.5)
-    expected = (4 * similarities(patches) + similarities(encoder)) / 5
+    def turned(features: Callable[[torch.Tensor], np.ndarray]) -> np.ndarray:
+        sample, rows = features(held / 255), features(new / 255)
+        return turn_slowly(sample, [features(view) for view in drawn], rows, 64, 0.5)
+
+    expected = (4 * similarities(turned(of_patches)) + similarities(turned(of_encoder))) / 5
     features = learner.transform(new)
     assert features.shape == (7, 128)
     np.testing.assert_allclose(similarities(features), expected, atol=2e-4)
+
+
+def test_what_views_change_counts_less():
+    """Images differ alike in two features, and views in the second alone."""
+    generator = torch.Generator().manual_seed(0)
+    sample = torch.randn(200, 2, generator=generator)
+    view = sample + torch.tensor([0.1, 1.0]) * torch.randn(200, 2, generator=generator)
+    matrix = contrast_whitening(sample, [view], 1e-6, 2).matrix
+    first, second = matrix.norm(dim=1)
+    assert first > 3 * second
+    plain = contrast_whitening(sample, [], 1e-6, 2).matrix
+    first, second = plain.norm(dim=1)
+    assert 0.8 < first / second < 1.25
+
+
+def test_images_that_differ_less_than_rounding_are_alike_and_features_stay_as_they_are():
+    same = torch.ones(20, 6) + 1e-7 * torch.rand(20, 6, generator=torch.Generator().manual_seed(0))
+    views = same + torch.rand(20, 6, generator=torch.Generator().manual_seed(1))
+    turn = contrast_whitening(same, [views], 0.2, 3)
+    torch.testing.assert_close(turn.matrix, torch.eye(6, 3))
+    nothing = contrast_whitening(torch.zeros(20, 6), [torch.zeros(20, 6)], 0.2, 3)
+    torch.testing.assert_close(nothing.matrix, torch.eye(6, 3))
 
 
 def test_without_patches_all_features_are_the_encoders():
@@ -192,6 +234,7 @@ def test_an_encoder_of_ones_own_may_have_features_below_zero():
         ({"patch_weight": 0.0}, "patch_weight must be above 0"),
         ({"ridge": -1.0}, "ridge must be above 0"),
         ({"readout_images": 0}, "readout_images must be 1 or more"),
+        ({"readout_views": -1}, "readout_views must be 0 or more"),
         ({"patch_side": 0}, "patch_side must be 1 or more"),
         ({"memory_size": 15}, "memory_size must be 16 or more, got 15.*method er does without"),
     ],

@@ -181,9 +181,9 @@ class ContrastiveLearner(Learner):
         return self._encode(batch)
 
     def _encode(self, batch: Tensor) -> Tensor:
-        """Return the encoder's features h of a checked uint8 batch; changes nothing."""
+        """Return the encoder's features h of checked images or views; changes nothing."""
         pixels = resize(batch.to(self.device), self.augmentation_.size)
-        pixels = pixels.sub_(PIXEL_MEAN).div_(PIXEL_STD)
+        pixels = (pixels - PIXEL_MEAN).div_(PIXEL_STD)
         self.encoder_.eval()
         try:
             h: Tensor = self.encoder_(pixels.contiguous(memory_format=torch.channels_last))

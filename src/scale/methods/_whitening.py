@@ -1,13 +1,15 @@
-"""Linear maps after which a sample of features is spread alike in all directions."""
+"""Linear maps of features, after which what differs little counts as much as what differs most."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-ROUNDING = 1e-12  # a variance of this share of the greatest one is none
+ROUNDING = 1e-12  # as a share of all variance: none
+LEAST = 1e-6  # where images differ by less than this share of what views differ by, they are alike
 
 
 class Whitening(NamedTuple):
@@ -21,7 +23,7 @@ class Whitening(NamedTuple):
         return (features - self.mean) @ self.matrix
 
 
-def whitening(sample: Tensor, ridge: float, keep: int | None = None) -> Whitening:
+def whitening(sample: Tensor, ridge: float) -> Whitening:
     """Return what whitens features as a sample of them is whitened.
 
     Parameters
@@ -31,46 +33,90 @@ def whitening(sample: Tensor, ridge: float, keep: int | None = None) -> Whitenin
     ridge
         Added to the covariance, relative to its mean variance: directions in which the sample
         hardly differs are not blown up to noise.
-    keep
-        Only this many directions, those in which the sample differs most; along directions in which
-        it does not differ features are 0. They are turned to a frame that is always the same, so
-        that a sample a little different gives features a little different. If the sample does not
-        differ at all, the first so many features as they are. All when not given.
     """
+    mean, rows, added = _centred(sample, ridge)
+    identity = torch.eye(rows.shape[1], dtype=rows.dtype)
+    # All whitening matrices give the same distances, and this one is cheap.
+    matrix = torch.linalg.solve_triangular(_factor(_moments(rows), added), identity, upper=False).T
+    return _like(sample, mean, matrix)
+
+
+def contrast_whitening(
+    sample: Tensor, views: Sequence[Tensor], ridge: float, keep: int
+) -> Whitening:
+    """Return what shows how images differ, and little of how views of one image differ.
+
+    Directions are those of linear discriminant analysis with every image a class of its own. In
+    each, `lam` is the variance of images over that of views around their image. Features are
+    whitened and multiplied by ``(lam / (lam + 1))**2``, which leaves out what is not to be relied
+    upon, and by one factor for all.
+
+    Parameters
+    ----------
+    sample
+        Features of images, (n, d).
+    views
+        Features of views of the same images, each (n, d). If there are none, features are whitened
+        and those of little variance left out.
+    ridge
+        Variance in all directions that is counted to the views, relative to the mean variance of
+        the sample.
+    keep
+        Only this many directions, those of greatest `lam`; along directions in which the sample
+        does not differ features are 0. They are turned to a frame that is always the same, so that
+        a sample a little different gives features a little different. If the sample does not
+        differ at all, the first so many features as they are.
+    """
+    mean, rows, added = _centred(sample, ridge)
+    around = [view.cpu().double() - mean - rows for view in views] or [rows[:0]]
+    moments = _moments(torch.cat(around))
+    # What is added may be nothing beside the moments, and these may not be of full rank.
+    factor = _factor(moments, added + ROUNDING * moments.diagonal().sum())
+    # In these coordinates views vary by 1 in every direction.
+    rows = torch.linalg.solve_triangular(factor, rows.T, upper=False).T
+    lam, axes = _principal(rows, keep)
+    if len(lam) == 0:  # all rows are equal and tell of no direction
+        return _like(sample, mean, torch.eye(len(mean), keep, dtype=rows.dtype))
+    scales = lam.rsqrt() * (lam / (lam + 1)).square()
+    scales = scales / scales.max()
+    turn = _turn(factor @ (axes * (lam * scales)), keep)
+    matrix = torch.linalg.solve_triangular(factor.T, axes * scales, upper=True) @ turn
+    return _like(sample, mean, matrix)
+
+
+def _centred(sample: Tensor, ridge: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the mean, what rows are beside it, and `ridge` of their mean variance."""
     rows = sample.cpu().double()
     mean = rows.mean(0)
     rows = rows - mean
-    added = ridge * rows.square().mean() + torch.finfo(torch.float32).tiny
-    matrix = _principal(rows, added, keep) if keep is not None else _triangular(rows, added)
-    return Whitening(mean.to(sample.device, torch.float32), matrix.to(sample.device, torch.float32))
+    return mean, rows, ridge * rows.square().mean() + torch.finfo(torch.float32).tiny
 
 
-def _triangular(rows: Tensor, added: Tensor) -> Tensor:
-    """Return a whitening matrix, (d, d); all give the same distances, and this one is cheap."""
-    covariance = rows.T @ rows / len(rows)
-    covariance.diagonal().add_(added)
-    factor = torch.linalg.cholesky(covariance)
-    identity = torch.eye(len(factor), dtype=factor.dtype)
-    matrix: Tensor = torch.linalg.solve_triangular(factor, identity, upper=False).T
-    return matrix
+def _moments(rows: Tensor) -> Tensor:
+    return rows.T @ rows / max(1, len(rows))  # (d, d)
 
 
-def _principal(rows: Tensor, added: Tensor, keep: int) -> Tensor:
-    """Return the whitening matrix of the `keep` directions of greatest variance, (d, keep)."""
+def _factor(moments: Tensor, added: Tensor) -> Tensor:
+    """Return the Cholesky factor of moments with something added to all variances, (d, d)."""
+    moments.diagonal().add_(added)
+    factor: Tensor = torch.linalg.cholesky(moments)
+    return factor
+
+
+def _principal(rows: Tensor, keep: int) -> tuple[Tensor, Tensor]:
+    """Return the greatest variances of rows, `keep` of them or fewer, and their directions."""
     n, d = rows.shape
     # Both products have the same variances; the smaller one is cheaper to take apart.
     products = rows.T @ rows if d <= n else rows @ rows.T
     variances, vectors = torch.linalg.eigh(products / n)  # from the least to the greatest
     variances, vectors = variances[-keep:].flip(0), vectors[:, -keep:].flip(1)
-    # Which directions a small sample does not have at all is a matter of rounding.
-    there = variances > ROUNDING * variances[0]
-    if not there.any():  # all rows are equal and tell of no direction
-        return torch.eye(d, keep, dtype=rows.dtype)
+    there = variances > LEAST
     variances, vectors = variances[there], vectors[:, there]
-    axes = vectors if d <= n else rows.T @ vectors / (n * variances).sqrt()  # (d, r)
-    scales = (variances + added).rsqrt()
-    matrix: Tensor = (axes * scales) @ _turn(axes * (variances * scales), keep)
-    return matrix
+    return variances, vectors if d <= n else rows.T @ vectors / (n * variances).sqrt()
+
+
+def _like(sample: Tensor, mean: Tensor, matrix: Tensor) -> Whitening:
+    return Whitening(*(part.to(sample.device, torch.float32) for part in (mean, matrix)))
 
 
 def _turn(covariances: Tensor, keep: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -19,7 +20,7 @@ from scale.methods._images import resized
 from scale.methods._registry import register_method
 from scale.methods._seeds import generators
 from scale.methods._state import Part, State
-from scale.methods._whitening import Whitening, whitening
+from scale.methods._whitening import Whitening, contrast_whitening
 from scale.methods.er import ER
 from scale.models import ImageShape
 
@@ -37,9 +38,10 @@ class ScalePlus(ER):
     the stream; it needs no gradient, is of use after the first batch, and keeps what it has found.
 
     Features are half the patches' and half the encoder's, together as many as the encoder has. Each
-    half is brought to its square root, whitened as the images in memory are, so that it depends
-    on the whole stream and not on its last batch, and given a fixed length. Until 16 images are in
-    memory, features are the encoder's.
+    half is brought to its square root, turned to directions in which the images in memory differ
+    more than views of one image do, and given a fixed length. It is memory that tells them, so that
+    features depend on the whole stream and not on its last batch. Until 16 images are in memory,
+    features are the encoder's.
 
     Attributes
     ----------
@@ -62,11 +64,13 @@ class ScalePlus(ER):
     patch_weight: float = 2.0
     """Length of the patches' half of the features; that of the encoder's half is 1."""
     root: bool = True
-    """Take the square root of features before they are whitened."""
-    ridge: float = 3.0
-    """Added to the covariance by which features are whitened, relative to their mean variance."""
+    """Take the square root of features first."""
     readout_images: int = 1280
-    """Most images of memory by which features are whitened; fewer make embeddings cheaper."""
+    """Most images of memory that tell directions of features; fewer make embeddings cheaper."""
+    readout_views: int = 1
+    """Views of each of them; 0: features are whitened, whatever views do to them."""
+    ridge: float = 0.2
+    """Counted to what views do in every direction, relative to the mean variance of features."""
 
     patches_per_image: ClassVar[int] = 16
     epsilon: ClassVar[float] = 0.1  # added to the variances of patches when they are whitened
@@ -76,7 +80,7 @@ class ScalePlus(ER):
         return replace(costs, memory=f"{costs.memory}, {self.clusters} centroids of patches")
 
     def _start(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "clusters", "memory_size", least=0, whole=True)
+        check_numbers(self, "clusters", "memory_size", "readout_views", least=0, whole=True)
         check_numbers(self, "readout_images", "patch_side", least=1, whole=True)
         check_numbers(self, "patch_weight", "ridge", above=0)
         if self.memory_size < FEWEST_IMAGES:
@@ -114,36 +118,47 @@ class ScalePlus(ER):
             self.dictionary_.learn(resize(batch, self._patch_image_side))
 
     def _embed(self, batch: Tensor) -> Tensor:
-        h = self._encode(batch)  # (n, d)
         if len(self.memory_) < FEWEST_IMAGES:
-            return h
+            return self._encode(batch)
         if self._readout is None:
-            self._readout = self._fit_readout(h.shape[1])
+            self._readout = self._fit_readout()
         of_patches, of_encoder = self._readout
-        learned = F.normalize(of_encoder(self._rooted(h)))
+        learned = F.normalize(of_encoder(self._features(batch)))
         if of_patches is None:
             return learned
         patches = F.normalize(of_patches(self._activations(batch)))
         return F.normalize(torch.cat([self.patch_weight * patches, learned], 1))  # (n, d)
 
-    def _fit_readout(self, dim: int) -> tuple[Whitening | None, Whitening]:
-        """Return how patches and encoder are whitened, so that they have `dim` features in all."""
+    def _fit_readout(self) -> tuple[Whitening | None, Whitening]:
+        """Return how patches and encoder are turned, so that both have half of the features."""
         count = min(self.readout_images, len(self.memory_))
         # Spread over memory, in which images may stand in the order of their arrival.
         chosen = torch.arange(count) * len(self.memory_) // count
-        images = torch.split(self.memory_.images[chosen], CHUNK)
+        images = self.memory_.images[chosen]
         of_patches, share = None, 0
-        if self.dictionary_ is not None and dim > 1:
-            activations = torch.cat([self._activations(part) for part in images])
-            share = min(dim // 2, activations.shape[1])
-            of_patches = whitening(activations, self.ridge, share)
-        features = torch.cat([self._rooted(self._encode(part)) for part in images])
-        return of_patches, whitening(features, self.ridge, dim - share)
+        if self.dictionary_ is not None and self.output_dim_ > 1:
+            share = min(self.output_dim_ // 2, 4 * self.clusters)
+            of_patches = self._turned(self._activations, images, share)
+        return of_patches, self._turned(self._features, images, self.output_dim_ - share)
+
+    def _turned(self, features: Callable[[Tensor], Tensor], images: Tensor, keep: int) -> Whitening:
+        """Return the directions in which features of images differ more than those of views do."""
+        parts = torch.split(images.to(self.device), CHUNK)
+        rng = generators(self.seed, 5)[4]  # the same views whenever one asks
+        sample = torch.cat([features(part) for part in parts])
+        views = [
+            torch.cat([features(self.augmentation_(part, rng)) for part in parts])
+            for _ in range(self.readout_views)
+        ]
+        return contrast_whitening(sample, views, self.ridge, keep)
 
     def _activations(self, batch: Tensor) -> Tensor:
         assert self.dictionary_ is not None
         pixels = resize(batch.to(self.device), self._patch_image_side)
         return self._rooted(self.dictionary_.activations(pixels))  # (n, 4K)
+
+    def _features(self, batch: Tensor) -> Tensor:
+        return self._rooted(self._encode(batch))  # (n, d)
 
     def _rooted(self, features: Tensor) -> Tensor:
         if not self.root:
