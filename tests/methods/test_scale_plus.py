@@ -99,6 +99,14 @@ def test_what_views_change_counts_less():
     assert 0.8 < first / second < 1.25
 
 
+def test_views_that_change_nothing_are_as_none():
+    batch = images(6, seed=9)
+    one, none = (fit(make("scale-plus", augmentation="none", readout_views=n)) for n in (1, 0))
+    np.testing.assert_allclose(
+        similarities(one.transform(batch)), similarities(none.transform(batch)), atol=1e-4
+    )
+
+
 def test_images_that_differ_less_than_rounding_are_alike_and_features_stay_as_they_are():
     same = torch.ones(20, 6) + 1e-7 * torch.rand(20, 6, generator=torch.Generator().manual_seed(0))
     views = same + torch.rand(20, 6, generator=torch.Generator().manual_seed(1))
