@@ -19,6 +19,10 @@ class UnknownNameError(ScaleError, KeyError):
     __str__ = Exception.__str__
 
 
+class DuplicateNameError(ScaleError):
+    """A name that something else is already registered under."""
+
+
 class DamagedFileError(ScaleError):
     """A file that is not what it should be: truncated, altered or foreign."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
-from scale._errors import UnknownNameError
+from scale._errors import DuplicateNameError
+from scale._names import unknown_name
 
 T = TypeVar("T")
 
@@ -45,7 +45,9 @@ class Registry(Generic[T]):
 
         def file(entry: T) -> T:
             if name in self._entries and self._entries[name] is not entry:
-                raise UnknownNameError(f"a {self.kind} called {name!r} is already registered")
+                raise DuplicateNameError(
+                    f"a {self.kind} called {name!r} is already registered; choose another name"
+                )
             self._entries[name] = entry
             return entry
 
@@ -54,10 +56,7 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         self._load_plugins()
         if not isinstance(name, str) or name not in self._entries:  # None, from Python
-            close = difflib.get_close_matches(str(name), self._entries, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            known = ", ".join(sorted(self._entries))
-            raise UnknownNameError(f"no {self.kind} is called {name!r}{hint} (known: {known})")
+            raise unknown_name(self.kind, name, self._entries)
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:
