@@ -17,7 +17,7 @@ from scale.losses import (
     symmetric_sne,
     twin_positives,
 )
-from scale.methods import ReplayLearner
+from scale.methods import Replay
 
 KAPPAS = (0.01, 0.03, 0.1, 0.3)
 MUS = (0.05, 0.1, 0.3, 0.6, 0.9)
@@ -66,14 +66,14 @@ class Tally:
         }
 
 
-def tallies(learner: ReplayLearner, batch: Batch) -> Iterator[tuple[Cell, Tally]]:
+def tallies(learner: Replay, batch: Batch) -> Iterator[tuple[Cell, Tally]]:
     """Count the pseudo-positives that an update with this batch would have, in each cell.
 
     The pass is that of an update, in training mode: BatchNorm takes the statistics of the views.
     """
     n = batch.n
     with torch.no_grad():
-        z = learner._forward(batch.views)  # (2(m+n), 128)
+        z = learner.project(batch.views)  # (2(m+n), 128)
     h = learner.features_  # (2(m+n), d)
     assert h is not None
     dots = dot_products(z)

@@ -8,14 +8,14 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from scale.augment import resize
 from scale.evaluate import Evaluator, knn_accuracy
-from scale.methods import ReplayLearner
-from scale.methods._contrastive import PIXEL_MEAN, PIXEL_STD
+from scale.methods import Replay
+from scale.methods.core.contrastive import PIXEL_MEAN, PIXEL_STD
 
 MOST_IMAGES = 2048  # they pass the encoder at once
 
 
 def compare_statistics(
-    learner: ReplayLearner, same: ReplayLearner, evaluator: Evaluator
+    learner: Replay, same: Replay, evaluator: Evaluator
 ) -> dict[str, float | int]:
     """Return how far the evaluation images move, and the kNN accuracy with either statistics.
 
@@ -45,7 +45,7 @@ def compare_statistics(
     }
 
 
-def take_statistics_of_memory(learner: ReplayLearner) -> int:
+def take_statistics_of_memory(learner: Replay) -> int:
     """Set BatchNorm's running statistics to those of images in memory; return how many these are.
 
     They are taken of the images as `transform` sees them, not of views, and of all in one pass, so

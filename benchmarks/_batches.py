@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from scale.methods import ReplayLearner
+from scale.methods import Replay
 from scale.streams import Stream
 
 MEMORY_BATCH = 128
@@ -42,7 +42,7 @@ class Batch:
 
 
 def draw_batches(
-    learner: ReplayLearner, stream: Stream, labels: NDArray[np.int64], count: int, images: int
+    learner: Replay, stream: Stream, labels: NDArray[np.int64], count: int, images: int
 ) -> Iterator[Batch]:
     """Draw batches of both kinds, as many of one as of the other.
 
@@ -72,7 +72,7 @@ def draw_batches(
         for positions in drawn:
             new = torch.from_numpy(stream.images[stream.order[positions]])
             replayed = _replay(learner, positions, m, generator)
-            views = [learner._draw_views(part) for part in (new, replayed) if len(part)]
+            views = [learner.draw_views(part) for part in (new, replayed) if len(part)]
             yield Batch(kind, torch.cat(views), torch.from_numpy(labels[positions]))
 
 
@@ -89,9 +89,7 @@ def class_ordered(labels: NDArray[np.int64], n: int, count: int) -> list[Positio
     return [found[i] for i in spread]
 
 
-def _replay(
-    learner: ReplayLearner, positions: Positions, m: int, generator: torch.Generator
-) -> Tensor:
+def _replay(learner: Replay, positions: Positions, m: int, generator: torch.Generator) -> Tensor:
     """Draw m images of the memory that are not in the batch: no update meets an image twice."""
     memory = learner.memory_
     others = torch.isin(memory.arrivals, torch.from_numpy(positions), invert=True).nonzero()[:, 0]

@@ -32,15 +32,15 @@ def started(quick: bool = False, views: Literal["once", "anew"] = "anew") -> SCA
     learner = SCALE(memory_size=size, memory_batch=n, views=views, steps_per_batch=1)
     learner.start((3, 32, 32))
     learner.memory_.update(images(size))
-    learner._before_batch(images(n, seed=1), None)
-    update(learner, learner._draw_views(images(n, seed=1)))
+    learner.past_.freeze()
+    update(learner, learner.draw_views(images(n, seed=1)))
     return learner
 
 
 def update(learner: SCALE, stream_views: Tensor) -> None:
-    """Make one update as `ContrastiveLearner._learn` does."""
-    memory_views = learner._draw_views(learner.memory_.sample(learner.memory_batch))
-    learner._update(learner._losses(stream_views, memory_views, step=1)["loss"])
+    """Make one update as `SCALE.learn` does."""
+    memory_views = learner.draw_views(learner.memory_.sample(learner.memory_batch))
+    learner.step(learner.losses(stream_views, memory_views))
 
 
 def naive_update(learner: SCALE, stream_views: Tensor) -> None:
@@ -50,7 +50,7 @@ def naive_update(learner: SCALE, stream_views: Tensor) -> None:
     products, and what the past model says of the stream is computed at every update. Views and
     optimiser are the same. Give it a learner with `plain_convolutions`.
     """
-    memory_views = learner._draw_views(learner.memory_.sample(learner.memory_batch))
+    memory_views = learner.draw_views(learner.memory_.sample(learner.memory_batch))
     n, both = len(stream_views) // 2, (stream_views, memory_views)
     z = torch.cat([learner.projector_(learner.encoder_(views)) for views in both])
     p = symmetric_sne(dot_products(z.detach()), learner.kappa)
@@ -58,12 +58,12 @@ def naive_update(learner: SCALE, stream_views: Tensor) -> None:
     of_memory = twin_positives(len(memory_views) // 2, len(z), first=2 * n)
     contrastive = contrastive_loss(dot_products(z), torch.cat([positives, of_memory]), learner.tau)
     with torch.no_grad():
-        z_past = torch.cat([learner._past(views) for views in both])
+        z_past = torch.cat([learner.past_.model(views) for views in both])
     forgetting = forgetting_loss(
         symmetric_sne(dot_products(z), learner.kappa),
         symmetric_sne(dot_products(z_past), learner.kappa),
     )
-    learner._update(contrastive + learner.lam * forgetting)
+    learner.step({"loss": contrastive + learner.lam * forgetting})
 
 
 def plain_convolutions(model: nn.Module) -> nn.Module:

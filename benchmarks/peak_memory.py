@@ -43,12 +43,12 @@ def child(kind: str, quick: bool) -> dict[str, float]:
     learner = started(quick)
     batch = images(learner.memory_batch, seed=1)
     if kind == "naive":
-        plain_convolutions(nn.ModuleList([learner._model, learner._past]))
+        plain_convolutions(nn.ModuleList([learner.encoder_, learner.past_.model]))
     for _ in range(3):
-        views = learner._draw_views(batch)
+        views = learner.draw_views(batch)
         (naive_update if kind == "naive" else update)(learner, views)
     reached = peak()  # before the count below, which holds memory itself
-    return {"peak": reached - at_start, "least": least(learner, learner._draw_views(batch))}
+    return {"peak": reached - at_start, "least": least(learner, learner.draw_views(batch))}
 
 
 def peak() -> float:
@@ -74,8 +74,8 @@ def least(learner: SCALE, stream_views: Tensor) -> float:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        learner._losses(stream_views, stream_views, step=1)
-    weights = {p.data_ptr(): p.numel() * p.element_size() for p in learner._trained()}
+        learner.losses(stream_views, stream_views)
+    weights = {p.data_ptr(): p.numel() * p.element_size() for p in learner.trained()}
     activations = sum(size for pointer, size in kept.items() if pointer not in weights)
     memory = learner.memory_.images
     return (4 * sum(weights.values()) + memory.numel() + activations) / 1e6

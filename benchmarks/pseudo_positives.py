@@ -20,7 +20,7 @@ from benchmarks._batch_norm import compare_statistics
 from benchmarks._batches import draw_batches
 from benchmarks._cell_tables import KINDS, MEASURES, Line, tables
 from scale._errors import InputError, ScaleError
-from scale.methods import ReplayLearner
+from scale.methods import Replay
 from scale.report.rows import describe_setting, describe_stream
 from scale.runs import RunConfig, load_learner, prepare
 
@@ -95,21 +95,21 @@ def measure(folder: Path, count: int, images: int) -> Iterator[Line]:
         yield {"measured": "pseudo_positives", **run, **sizes, **place, **total.rates()}
 
 
-def finished_learner(folder: Path) -> ReplayLearner:
+def finished_learner(folder: Path) -> Replay:
     """Return the learner of a run as it ended, if it is one whose memory can be replayed."""
     learner = load_learner(folder)
     if not (folder / "summary.json").is_file():
         raise InputError(
             f"the run in {folder} is not finished; go on with it: scale run --out {folder} --resume"
         )
-    if not isinstance(learner, ReplayLearner):
+    if not isinstance(learner, Replay):
         raise InputError(f"the run in {folder} is of {learner.name!r}, which replays no images")
     if len(learner.memory_) == 0:
         raise InputError(f"the memory of the run in {folder} is empty; expected images to replay")
     return learner
 
 
-def start_of(learner: ReplayLearner) -> ReplayLearner:
+def start_of(learner: Replay) -> Replay:
     """Return the learner as it was before its first batch."""
     start = type(learner)(**learner.get_params())
     start.start(learner.image_shape_)

@@ -7,7 +7,7 @@ from functools import partial
 from benchmarks._learner import images
 from benchmarks._measure import Row, best_of, row
 from scale.methods import SCALE, ScalePlus
-from scale.methods._contrastive import ContrastiveLearner
+from scale.methods.core.contrastive import ContrastiveLearner
 
 
 def main(quick: bool = False) -> list[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from benchmarks._learner import (
     images,
@@ -22,16 +22,15 @@ from scale.methods import SCALE
 def main(quick: bool = False) -> list[Row]:
     """Time whole updates, then the parts of one."""
     anew, once, naive = started(quick), started(quick, views="once"), started(quick)
-    plain_convolutions(naive._model)
-    plain_convolutions(naive._past)
+    plain_convolutions(nn.ModuleList([naive.encoder_, naive.past_.model]))
     batch = images(naive.memory_batch, seed=1)
-    views = anew._draw_views(batch)
+    views = anew.draw_views(batch)
     repeats = 1 if quick else 2
     best = best_of(
         {
-            "anew": lambda: update(anew, anew._draw_views(batch)),
+            "anew": lambda: update(anew, anew.draw_views(batch)),
             "once": lambda: update(once, views),
-            "naive anew": lambda: naive_update(naive, naive._draw_views(batch)),
+            "naive anew": lambda: naive_update(naive, naive.draw_views(batch)),
             "naive once": lambda: naive_update(naive, views),
         },
         repeats,
@@ -68,17 +67,20 @@ def parts(learner: SCALE, batch: Tensor, repeats: int) -> list[Row]:
 def timed_update(learner: SCALE, batch: Tensor) -> dict[str, float]:
     """Make one update part by part, and return the seconds of each."""
     clock = [time.perf_counter()]
-    stream_views = learner._draw_views(batch)
-    memory_views = learner._draw_views(learner.memory_.sample(learner.memory_batch))
+    stream_views = learner.draw_views(batch)
+    memory_views = learner.draw_views(learner.memory_.sample(learner.memory_batch))
     clock.append(time.perf_counter())
-    z = learner._forward(torch.cat([stream_views, memory_views]))
+    z = learner.project(torch.cat([stream_views, memory_views]))
     clock.append(time.perf_counter())
-    z_past = learner._past_z(stream_views, memory_views)
+    similarity = learner._past_similarity(stream_views, memory_views)
     clock.append(time.perf_counter())
     # Both passes are made already: the losses are left with what they do themselves.
-    learner.__dict__ |= {"_forward": lambda views: z, "_past_z": lambda stream, memory: z_past}
-    loss = learner._losses(stream_views, memory_views, step=1)["loss"]
-    del learner.__dict__["_forward"], learner.__dict__["_past_z"]
+    learner.__dict__ |= {
+        "project": lambda views: z,
+        "_past_similarity": lambda stream, memory: similarity,
+    }
+    loss = learner.losses(stream_views, memory_views)["loss"]
+    del learner.__dict__["project"], learner.__dict__["_past_similarity"]
     clock.append(time.perf_counter())
     learner.optimizer_.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]

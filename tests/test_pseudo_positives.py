@@ -16,7 +16,7 @@ from benchmarks._batches import Batch, class_ordered, draw_batches
 from benchmarks.pseudo_positives import main, measure, start_of
 
 from scale.losses import dot_products, pseudo_positives, symmetric_sne
-from scale.methods import SCALE, ReplayLearner, load
+from scale.methods import SCALE, Replay, load
 from scale.runs import RunConfig, make_learner, prepare, run
 
 Line = dict[str, Any]
@@ -59,7 +59,7 @@ def lines(finished: Path) -> list[Line]:
     return list(measure(finished, count=2, images=256))
 
 
-def a_batch(learner: ReplayLearner, small_set: Path, kind: str = "iid") -> Batch:
+def a_batch(learner: Replay, small_set: Path, kind: str = "iid") -> Batch:
     setting = prepare(config(small_set))
     drawn = draw_batches(learner, setting.stream, setting.labels, count=1, images=8)
     return next(batch for batch in drawn if batch.kind == kind)
@@ -119,7 +119,7 @@ def test_a_cell_counts_what_an_update_with_these_settings_would(
     counted = dict(tallies(learner, batch))[space, kappa, mu]
     learner.similarity, learner.kappa, learner.mu, learner.lam = space, kappa, mu, 0.0
     stream_views, memory_views = batch.views[: 2 * batch.n], batch.views[2 * batch.n :]
-    told = learner._losses(stream_views, memory_views, step=0)["pseudo_positives"]
+    told = learner.losses(stream_views, memory_views)["pseudo_positives"]
     assert counted.rates()["pseudo_positives"] == pytest.approx(float(told), abs=1e-4)
 
 
@@ -127,7 +127,7 @@ def test_precision_is_that_of_counting_pair_by_pair(learner: SCALE, small_set: P
     batch = a_batch(learner, small_set)
     n, labels = batch.n, batch.labels.repeat(2)
     with torch.no_grad():
-        p = symmetric_sne(dot_products(learner._forward(batch.views)), 0.3)
+        p = symmetric_sne(dot_products(learner.project(batch.views)), 0.3)
     accepted = pseudo_positives(p, n, 0.05)
     pairs = [
         (i, j) for i in range(2 * n) for j in range(2 * n) if accepted[i, j] and j % n != i % n
@@ -150,7 +150,7 @@ def test_batches_of_one_class_are_spread_over_the_stream() -> None:
 def test_no_image_of_the_batch_is_replayed(small_set: Path) -> None:
     setting = prepare(config(small_set, augmentation="none"))
     learner = setting.learner
-    assert isinstance(learner, ReplayLearner)
+    assert isinstance(learner, Replay)
     learner.start((1, 16, 16))
     learner.memory_.update(torch.from_numpy(setting.stream.images[setting.stream.order]))
     for batch in draw_batches(learner, setting.stream, setting.labels, count=3, images=40):

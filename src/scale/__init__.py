@@ -18,13 +18,23 @@ if TYPE_CHECKING:
     from scale.data import load_dataset, register_dataset
     from scale.evaluate import guard
     from scale.memory import register_policy
-    from scale.methods import SCALE, Learner, ScalePlus, load, register_method
+    from scale.methods import (
+        SCALE,
+        ContrastiveLearner,
+        Learner,
+        Replay,
+        ScalePlus,
+        load,
+        register_method,
+    )
     from scale.models import register_encoder
     from scale.streams import Stream, batches, make_order, register_stream
 
 _HOMES = {
     "SCALE": "scale.methods",
+    "ContrastiveLearner": "scale.methods",
     "Learner": "scale.methods",
+    "Replay": "scale.methods",
     "ScalePlus": "scale.methods",
     "Stream": "scale.streams",
     "batches": "scale.streams",
@@ -41,7 +51,9 @@ _HOMES = {
 
 __all__ = [
     "SCALE",
+    "ContrastiveLearner",
     "Learner",
+    "Replay",
     "ScalePlus",
     "Stream",
     "batches",

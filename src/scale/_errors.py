@@ -23,6 +23,10 @@ class DuplicateNameError(ScaleError):
     """A name that something else is already registered under."""
 
 
+class ContractError(ScaleError, TypeError):
+    """A method of the user's own breaks the contract of learners."""
+
+
 class DamagedFileError(ScaleError):
     """A file that is not what it should be: truncated, altered or foreign."""
 

@@ -1,4 +1,4 @@
-"""Files that are either the old ones or the new ones, never something in between."""
+"""Atomic writes: a file is the old one or the new one, never something in between."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def append_line(target: Path, line: str) -> None:
 
 @contextlib.contextmanager
 def _telling_why(target: Path) -> Iterator[None]:
-    """Turn what the system says when `target` cannot be written into what the user can do."""
+    """Turn system errors about writing `target` into messages that say what to do."""
     try:
         yield
     except OSError as error:
@@ -84,7 +84,7 @@ def _telling_why(target: Path) -> Iterator[None]:
 
 
 def _is_full(error: OSError) -> bool:
-    # NumPy writes arrays by itself and tells only how far it came.
+    # NumPy reports only how much of an array it could write.
     cut_short = error.errno is None and "requested and" in str(error)
     return cut_short or error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

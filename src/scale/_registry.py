@@ -67,6 +67,10 @@ class Registry(Generic[T]):
         self._load_plugins()
         return iter(sorted(self._entries))
 
+    def choices(self) -> str:
+        """Return the names of this package as ``a|b|c``, for help; other packages are not asked."""
+        return "|".join(sorted(self._entries))
+
     def _load_plugins(self) -> None:
         if self._plugins_loaded:
             return

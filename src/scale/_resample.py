@@ -17,7 +17,7 @@ def resample(
     size: int | None,
     kernel: Literal["bilinear", "bicubic"],
 ) -> Tensor:
-    """Cut each image's box out, flip it if told, and bring it to the size of the views."""
+    """Crop each image to its box, flip it where asked, and resize it to the size of the views."""
     n, channels, height, width = images.shape
     h, w = (height, width) if size is None else (size, size)
     views = torch.empty(n, channels, h, w, device=images.device)

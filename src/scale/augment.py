@@ -47,9 +47,9 @@ def _check_size(size: int | None) -> None:
 
 @dataclass(frozen=True)
 class Augmentation:
-    """A law of random views; calling it draws one view of each image.
+    """A distribution of random views; calling it draws one view of each image.
 
-    Every default is neutral: ``Augmentation()`` only converts to floats. Sampling laws are those of
+    Every default is neutral: ``Augmentation()`` only converts to floats. Distributions are those of
     torchvision's RandomResizedCrop, RandomHorizontalFlip, RandomAffine, ColorJitter and
     RandomGrayscale, except that jitter always goes brightness, contrast, saturation, hue.
 

@@ -11,7 +11,7 @@ from torch import nn
 import scale
 from scale._errors import InputError
 from scale.evaluate import Guard, guard, view_retrieval
-from scale.methods import METHODS, Learner, ReplayLearner, load
+from scale.methods import METHODS, ContrastiveLearner, Learner, load
 from tests.methods.learners import (
     differences,
     global_random_state,
@@ -27,7 +27,11 @@ def quick(name: str) -> dict[str, int]:
     return {"steps_per_batch": 1} if hasattr(METHODS[name], "steps_per_batch") else {}
 
 
-WITH_MEMORY = [name for name in METHODS if issubclass(METHODS[name], ReplayLearner)]
+WITH_MEMORY = [
+    name
+    for name in METHODS
+    if issubclass(METHODS[name], ContrastiveLearner) and "memory_size" in make(name).get_params()
+]
 
 
 def features(count: int, dims: int, seed: int) -> np.ndarray:

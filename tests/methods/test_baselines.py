@@ -35,14 +35,14 @@ def test_simclr_is_nt_xent_on_the_stream() -> None:
     learner = SimCLR(**COMMON)
     learner.start((1, 28, 28))
     views = views_of(learner, 8, 0)
-    found = learner._losses(views, views[:0], 0)["loss"]
-    expected = nt_xent(learner._forward(views), torch.arange(8).repeat(2), learner.tau)
+    found = learner.losses(views)["loss"]
+    expected = nt_xent(learner.project(views), torch.arange(8).repeat(2), learner.tau)
     torch.testing.assert_close(found, expected)
 
 
 def test_simclr_has_no_memory_and_no_option_for_one() -> None:
     learner = SimCLR(**COMMON).partial_fit(batches(1)[0])
-    assert not hasattr(learner, "memory_")
+    assert learner.memory_ is None
     assert not any(name.startswith("memory") for name in learner.get_params())
 
 
@@ -50,8 +50,8 @@ def test_er_is_nt_xent_on_stream_and_memory_together() -> None:
     learner = ER(**COMMON)
     learner.start((1, 28, 28))
     stream, memory = views_of(learner, 8, 0), views_of(learner, 5, 1)
-    found = learner._losses(stream, memory, 0)["loss"]
-    z = learner._forward(torch.cat([stream, memory]))
+    found = learner.losses(stream, memory)["loss"]
+    z = learner.project(torch.cat([stream, memory]))
     twins = torch.cat([torch.arange(8).repeat(2), 100 + torch.arange(5).repeat(2)])
     torch.testing.assert_close(found, nt_xent(z, twins, learner.tau))
 
@@ -80,7 +80,7 @@ def test_co2l_distils_from_the_model_before_this_batch() -> None:
     learner.partial_fit(first)
     before = weights(learner).clone()
     learner.partial_fit(second)
-    past = torch.cat([p.flatten() for p in learner._past[0].parameters()])
+    past = torch.cat([p.flatten() for p in learner.past_.encoder.parameters()])
     assert torch.equal(past, before)
     assert not torch.equal(weights(learner), before)
     assert learner.diagnostics_["distillation"] > 0

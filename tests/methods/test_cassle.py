@@ -19,8 +19,16 @@ def model(learner) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in both.state_dict().items()}
 
 
+def past(learner) -> dict[str, Tensor]:
+    """A copy of all weights and statistics of the model before this batch."""
+    both = nn.Sequential(learner.past_.encoder, learner.past_.projector)
+    return {name: tensor.clone() for name, tensor in both.state_dict().items()}
+
+
 def predictor(learner) -> dict[str, Tensor]:
-    return {name: tensor.clone() for name, tensor in learner.predictor_.state_dict().items()}
+    return {
+        name: tensor.clone() for name, tensor in learner.heads_["predictor"].state_dict().items()
+    }
 
 
 @pytest.mark.parametrize("views", ["once", "anew"])
@@ -28,14 +36,14 @@ def test_the_teacher_is_the_model_after_the_previous_batch_and_does_not_move(vie
     learner = make("cassle", views=views, steps_per_batch=3)
     teachers = []
     fit(learner, last=1)
-    learner._past[0].register_forward_hook(  # once for each pass of the past encoder
-        lambda *call: teachers.append(copy.deepcopy(learner._past.state_dict()))
+    learner.past_.encoder.register_forward_hook(  # once for each pass of the past encoder
+        lambda *call: teachers.append(past(learner))
     )
     for batch in range(1, 4):
         before = model(learner)
         fit(learner, batch, batch + 1)
         assert len(teachers) == (1 if views == "once" else 3)
-        for teacher in [*teachers, learner._past.state_dict()]:
+        for teacher in [*teachers, past(learner)]:
             assert differences(before, teacher) == []
         assert differences(before, model(learner)) != []
         teachers.clear()
@@ -65,13 +73,17 @@ def test_the_loss_is_simclr_and_the_distillation_of_the_predicted_past(views):
     pixels = (torch.from_numpy(images(seed=7)).repeat(2, 1, 1, 1).float() / 255 - 0.5) / 0.25
     now, head = (
         copy.deepcopy(part)
-        for part in (nn.Sequential(learner.encoder_, learner.projector_), learner.predictor_)
+        for part in (
+            nn.Sequential(learner.encoder_, learner.projector_),
+            learner.heads_["predictor"],
+        )
     )
     with torch.no_grad():
         z = now.train()(pixels)  # (2n, 128)
         predicted = head.train()(z).double().numpy()
         # Training moved the statistics of this copy's BatchNorm, not the learner's.
-        past = copy.deepcopy(learner._model).eval()(pixels).double().numpy()
+        both = nn.Sequential(learner.encoder_, learner.projector_)
+        past = copy.deepcopy(both).eval()(pixels).double().numpy()
     learner.partial_fit(images(seed=7))
     n = len(pixels) // 2
     twins = [{slow.twin(i, n)} for i in range(2 * n)]
@@ -85,7 +97,7 @@ def test_the_loss_is_simclr_and_the_distillation_of_the_predicted_past(views):
 
 def test_the_predictor_has_the_published_shape_and_learns():
     learner = fit(make("cassle", steps_per_batch=10), last=1)
-    shapes = [tuple(p.shape) for p in learner.predictor_.parameters()]
+    shapes = [tuple(p.shape) for p in learner.heads_["predictor"].parameters()]
     assert shapes == [(2048, 128), (2048,), (2048,), (2048,), (128, 2048), (128,)]
     before = predictor(learner)
     first = learner.partial_fit(images(seed=1)).diagnostics_["distillation"]
@@ -104,7 +116,7 @@ def test_a_predictor_does_not_change_the_weights_that_others_start_from():
 
 def test_it_keeps_no_images():
     learner = fit(make("cassle"))
-    assert not hasattr(learner, "memory_")
+    assert learner.memory_ is None
     assert not any(name.startswith("memory") for name in learner.get_params())
     assert learner.costs().memory == "none"
 

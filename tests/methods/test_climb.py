@@ -229,7 +229,6 @@ def test_without_a_memory_and_with_the_least_it_learns():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"memory_policy": "psa"}, "leave out memory_policy, which was 'psa'"),
         ({"memory_size": 1}, "0 or at least 2"),
         ({"centroid_images": 0}, "centroid_images must be 1 or more, got 0"),
         ({"short_share": 0.5, "long_share": 0.5}, "together be below 1"),

@@ -219,11 +219,11 @@ def test_memory_is_bounded_over_a_long_stream(name):
         learner.steps_per_batch = 1
     for batch in range(8):
         learn(learner, images(6, seed=batch))
-        if hasattr(learner, "memory_"):
+        if learner.memory_ is not None:
             most = min(SMALL["memory_size"], 6 * (batch + 1))
             # CLIMB's memory drops whole groups of images, so it is not always full.
             assert len(learner.memory_) == most or (name == "climb" and len(learner.memory_) < most)
-    if hasattr(learner, "memory_"):
+    if learner.memory_ is not None:
         assert learner.memory_.seen == 48
 
 

@@ -15,7 +15,7 @@ from torch import nn
 from scale._errors import InputError
 from scale.augment import resize
 from scale.methods import PCA, Learner, Pixels, Random, SimCLR
-from scale.methods._moments import Moments
+from scale.methods.dictionary.moments import Moments
 
 from .learners import fit, images
 

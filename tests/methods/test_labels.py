@@ -18,15 +18,12 @@ import torch
 
 from scale._errors import InputError
 from scale.memory import POLICIES
-from scale.methods import ER, METHODS, Knowledge, Learner, ReplayLearner, SupCon, register_method
+from scale.methods import ER, METHODS, Knowledge, Learner, Replay, SupCon, register_method
 from scale.runs import RunConfig, read_metrics, run
 
 from .learners import SMALL, differences, images, make, state
 
-OWN_MEMORY = ["climb"]  # what stays in memory is part of the method
-REPLAYING = [
-    name for name in METHODS if issubclass(METHODS[name], ReplayLearner) and name not in OWN_MEMORY
-]
+REPLAYING = [name for name in METHODS if issubclass(METHODS[name], Replay)]
 BLIND = [name for name in METHODS if not make(name).needs_labels]
 SIGHTED = [name for name in METHODS if make(name).needs_labels]
 PARAMS = {**SMALL, "memory_size": 30, "memory_batch": 10, "steps_per_batch": 1}
@@ -50,13 +47,9 @@ class Records:
         self.labels_given.append(labels)
         return super().partial_fit(images, labels)  # type: ignore[misc, no-any-return]
 
-    def _before_batch(self, batch: object, labels: object) -> None:
+    def learn(self, batch: object, labels: object) -> None:
         self.labels_learned.append(labels)
-        super()._before_batch(batch, labels)  # type: ignore[misc]
-
-    def _after_batch(self, batch: object, labels: object) -> None:
-        self.labels_learned.append(labels)
-        super()._after_batch(batch, labels)  # type: ignore[misc]
+        super().learn(batch, labels)  # type: ignore[misc]
 
 
 @dataclass(kw_only=True)
@@ -143,7 +136,7 @@ def test_a_run_gives_labels_to_a_method_that_declares_them_and_to_no_other(
     assert all(len(set(labels.tolist())) == 3 for labels in true)
     if recording is Blind:
         assert learner.labels_given == [None] * 3
-        assert learner.labels_learned == [None] * 6
+        assert learner.labels_learned == [None] * 3
         assert not any(holds(learner, labels) for labels in true)
         assert learner.memory_.columns == {}
     else:
@@ -248,7 +241,6 @@ def test_the_callers_labels_are_neither_kept_nor_changed() -> None:
     assert labels.tolist() == [0, 1, 2] * 4
     labels[:] = 9
     assert learner.memory_.columns["labels"].tolist() == [0, 1, 2] * 4
-    assert learner._stream_labels.tolist() == [0, 1, 2] * 4
 
 
 @pytest.mark.parametrize("name", REPLAYING)
@@ -263,12 +255,6 @@ def test_any_memory_that_is_balanced_by_label_needs_labels_and_gets_them_in_a_ru
     run(config(small_set, name, params=balanced), tmp_path / "run")
     batches = read_metrics(tmp_path / "run" / "metrics.jsonl", "batch")
     assert batches[-1]["memory"] == [10, 10, 10]
-
-
-@pytest.mark.parametrize("name", OWN_MEMORY)
-def test_a_method_with_a_memory_of_its_own_kind_takes_no_policy_and_so_no_labels(name: str) -> None:
-    with pytest.raises(InputError, match="leave out memory_policy"):
-        make(name, memory_policy="label").start((1, 28, 28))
 
 
 @pytest.mark.parametrize(("name", "params"), [("supcon", {}), ("er", {"memory_policy": "label"})])

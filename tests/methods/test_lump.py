@@ -51,10 +51,10 @@ def test_the_loss_is_nt_xent_on_views_mixed_by_one_lambda():
     learner = fit(make("lump", tau=0.2), last=2)
     generator = torch.Generator().manual_seed(0)
     stream, memory = (torch.randn(16, 1, 28, 28, generator=generator) for _ in range(2))
-    found = learner._losses(stream, memory, 0)
+    found = learner.losses(stream, memory)
     lam = found["lam"].item()
     assert 0.01 < lam < 0.99
-    z = learner._forward(lam * stream + (1 - lam) * memory)
+    z = learner.project(lam * stream + (1 - lam) * memory)
     expected = NTXentLoss(temperature=0.2)(z, torch.arange(8).repeat(2))
     torch.testing.assert_close(found["loss"], expected)
 
@@ -62,8 +62,7 @@ def test_the_loss_is_nt_xent_on_views_mixed_by_one_lambda():
 def watch(n: int, **options) -> tuple:
     """The memory views, and the learner, of one update for n images after 12 others."""
     learner = fit(make("lump", augmentation="none", **options), last=1)
-    pixels = torch.zeros(2 * n, 1, 28, 28)
-    return learner._memory_views(pixels), learner
+    return learner.partner_views(n), learner
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_first_views_are_mixed_with_first_and_second_with_second():
 
 def test_a_repeated_partner_is_seen_in_other_views():
     learner = fit(make("lump", memory_batch=1), last=1)
-    views = learner._memory_views(torch.zeros(8, 1, 28, 28))
+    views = learner.partner_views(4)
     assert len(set(learner.replayed_.tolist())) == 1
     assert len(torch.unique(views, dim=0)) == 8
 

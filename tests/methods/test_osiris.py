@@ -70,10 +70,10 @@ def test_pairs_inside_either_side_do_not_count():
 def test_the_loss_is_present_plus_half_of_cross_and_past():
     learner = fit(make("osiris-r"), last=2)
     stream, memory = views(5, 0), views(4, 1)
-    found = learner._losses(stream, memory, 0)
+    found = learner.losses(stream, memory)
     with torch.no_grad():
         h = learner.encoder_(torch.cat([stream, memory]))
-        present, other = learner.projector_(h[:10]), learner.past_projector_(h)
+        present, other = learner.projector_(h[:10]), learner.heads_["past_projector"](h)
     nt_xent = NTXentLoss(temperature=learner.tau)
     torch.testing.assert_close(found["present"], nt_xent(present, torch.arange(5).repeat(2)))
     torch.testing.assert_close(found["past"], nt_xent(other[10:], torch.arange(4).repeat(2)))
@@ -95,20 +95,29 @@ def test_before_memory_holds_anything_it_equals_simclr():
         assert torch.equal(a, b)
 
 
+def projector_pairs(learner):
+    second = learner.heads_["past_projector"]
+    return zip(learner.projector_.parameters(), second.parameters(), strict=True)
+
+
 def test_the_second_projector_starts_from_the_first_when_memory_begins_and_then_goes_its_own_way():
     learner = learn(make("osiris-r"), images())
-    pairs = zip(learner.projector_.parameters(), learner.past_projector_.parameters(), strict=True)
+    pairs = zip(
+        learner.projector_.parameters(), learner.heads_["past_projector"].parameters(), strict=True
+    )
     assert all(torch.equal(a, b) for a, b in pairs)
     fit(learner, 1, 2)
-    pairs = zip(learner.projector_.parameters(), learner.past_projector_.parameters(), strict=True)
+    pairs = zip(
+        learner.projector_.parameters(), learner.heads_["past_projector"].parameters(), strict=True
+    )
     assert not any(torch.equal(a, b) for a, b in pairs)
 
 
 def test_the_stream_loss_does_not_touch_the_second_projector_nor_memory_the_first():
     learner = fit(make("osiris-r"), last=2)
-    losses = learner._losses(views(5, 0), views(4, 1), 0)
+    losses = learner.losses(views(5, 0), views(4, 1))
     for name, untouched in (
-        ("present", learner.past_projector_),
+        ("present", learner.heads_["past_projector"]),
         ("cross", learner.projector_),
         ("past", learner.projector_),
     ):

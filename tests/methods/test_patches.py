@@ -13,7 +13,7 @@ from sklearn.datasets import load_sample_image
 
 from scale._errors import InputError
 from scale.methods import Patches
-from scale.methods._windows import windows
+from scale.methods.dictionary.windows import windows
 
 from .learners import fit, images
 

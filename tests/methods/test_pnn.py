@@ -24,12 +24,12 @@ def own(seed: int = 0) -> nn.Sequential:
 
 def column(learner: PNN, index: int) -> dict[str, Tensor]:
     """A copy of one column's state, running statistics included."""
-    found = learner._network.columns[index].state_dict()
+    found = learner.columns_.columns[index].state_dict()
     return {name: tensor.clone() for name, tensor in found.items()}
 
 
 def grown(learner: PNN) -> int:
-    return len(learner._network.columns)
+    return len(learner.columns_.columns)
 
 
 def test_columns_grow_at_the_stated_batches_and_stop_at_the_limit():
@@ -75,9 +75,9 @@ def test_one_column_at_most_equals_simclr():
 def test_the_optimiser_starts_anew_with_the_newest_column_and_its_projector(encoder):
     learner = fit(make("pnn", encoder=encoder, column_every=2), last=2)
     projector = learner.projector_
-    learner._grow()
+    learner.grow()
     (group,) = learner.optimizer_.param_groups
-    expected = [*learner._network.columns[1].parameters(), *learner.projector_.parameters()]
+    expected = [*learner.columns_.columns[1].parameters(), *learner.projector_.parameters()]
     assert [id(p) for p in group["params"]] == [id(p) for p in expected]
     assert len(learner.optimizer_.state) == 0
     assert learner.projector_ is not projector
@@ -89,10 +89,10 @@ def test_the_optimiser_starts_anew_with_the_newest_column_and_its_projector(enco
 def test_a_new_column_starts_from_fresh_weights():
     learner = make("pnn", column_every=2)
     learner.start((1, 28, 28))
-    first = learner._network.columns[0].encoder.layers[0][0].weight.clone()
+    first = learner.columns_.columns[0].encoder.layers[0][0].weight.clone()
     fit(learner, last=2)
-    learner._grow()
-    old, new = (c.encoder.layers[0][0].weight for c in learner._network.columns)
+    learner.grow()
+    old, new = (c.encoder.layers[0][0].weight for c in learner.columns_.columns)
     assert not torch.equal(new, first)
     assert not torch.equal(new, old)
     assert 0.8 < new.std() / first.std() < 1.25
@@ -103,15 +103,15 @@ def test_a_new_column_of_the_users_module_starts_from_the_weights_it_came_with()
     given = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     learner = fit(make("pnn", encoder=module, column_every=2), last=2)
     nn.init.zeros_(module[2].weight)  # of no concern to the learner any more
-    learner._grow()
-    assert differences(given, learner._network.columns[1].encoder.state_dict()) == []
+    learner.grow()
+    assert differences(given, learner.columns_.columns[1].encoder.state_dict()) == []
 
 
 @pytest.mark.parametrize("encoder", ["cnn", "resnet18", own()])
 def test_features_right_after_growth_are_finite_and_as_many(encoder):
     learner = fit(make("pnn", encoder=encoder), last=1)
     before = learner.transform(images(5))
-    learner._grow()
+    learner.grow()
     after = learner.transform(images(5))
     assert np.isfinite(after).all()
     assert after.shape == before.shape

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from scale._errors import InputError
+from scale.losses import dot_products, symmetric_sne
 from scale.memory import POLICIES
 from scale.methods import SCALE, load
 from tests.losses import slow
@@ -120,11 +121,11 @@ def test_the_loss_is_the_formula_of_the_paper(memory_anchors, kappa_past, direct
 def test_past_features_can_pass_the_projector_of_today():
     learner = fit(make("scale", **PLAIN, lam=0.7), last=3)
     other = fit(make("scale", **PLAIN, lam=0.7, past_projector="current"), last=3)
-    views = torch.rand(6, *learner._view_shape)
-    for each, projector in ((learner, learner._past[1]), (other, other.projector_)):
+    views = torch.rand(6, *learner.view_shape_)
+    for each, projector in ((learner, learner.past_.projector), (other, other.projector_)):
         with torch.no_grad():
-            expected = projector(each._past[0](views))
-        assert torch.equal(each._past_z(views, views[:0]), expected)
+            expected = symmetric_sne(dot_products(projector(each.past_.encoder(views))), each.kappa)
+        assert torch.equal(each._past_similarity(views, views[:0]), expected)
 
 
 @pytest.mark.parametrize("option", ["similarity", "past_projector"])

@@ -14,9 +14,9 @@ import scale
 from scale._errors import InputError, NonFiniteLossError
 from scale.augment import resize
 from scale.methods import ER, ScalePlus
-from scale.methods._contrastive import PIXEL_MEAN, PIXEL_STD
-from scale.methods._seeds import generators
-from scale.methods._whitening import contrast_whitening
+from scale.methods.core.contrastive import PIXEL_MEAN, PIXEL_STD
+from scale.methods.core.seeds import generators
+from scale.methods.readout.whitening import contrast_whitening
 
 from .learners import differences, fit, images, learn, make, state
 
@@ -186,7 +186,7 @@ def test_patches_of_large_images_are_those_of_reduced_ones():
     assert isinstance(learner, ScalePlus)
     small = resize(torch.from_numpy(large), 32)
     expected = learner.dictionary_.activations(small).sqrt()
-    torch.testing.assert_close(learner._activations(torch.from_numpy(large)), expected)
+    torch.testing.assert_close(learner._patch_features(torch.from_numpy(large)), expected)
 
 
 def test_the_read_out_takes_as_many_images_of_memory_as_told():
@@ -244,7 +244,7 @@ def test_an_encoder_of_ones_own_may_have_features_below_zero():
         ({"readout_images": 0}, "readout_images must be 1 or more"),
         ({"readout_views": -1}, "readout_views must be 0 or more"),
         ({"patch_side": 0}, "patch_side must be 1 or more"),
-        ({"memory_size": 15}, "memory_size must be 16 or more, got 15.*method er does without"),
+        ({"memory_size": 15}, "memory_size must be 16 or more, got 15.*method er needs none"),
     ],
 )
 def test_settings_out_of_range_are_refused(setting, message):

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from scale._errors import InputError
 from scale.methods import STAM, load
-from scale.methods._patch_layer import PER_IMAGE, PatchLayer
-from scale.methods._patches import nearest_centroid, patches_of, relative_distances
+from scale.methods.dictionary.patches import nearest_centroid, patches_of, relative_distances
+from scale.methods.dictionary.stam_layer import PER_IMAGE, PatchLayer
 from scale.runs import RECIPES, recipe_params
 
 from .learners import images

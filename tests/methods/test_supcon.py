@@ -31,12 +31,11 @@ def test_the_loss_is_supcon_over_stream_and_replayed_views() -> None:
     for seed in range(3):
         learner.partial_fit(images(8, seed), classes(8, seed))
     batch, labels = torch.from_numpy(images(8, 3)), torch.from_numpy(classes(8, 3))
-    learner._before_batch(batch, labels)
-    stream = learner._draw_views(batch)
-    memory = learner._memory_views(stream)
-    found = learner._losses(stream, memory, 0)["loss"]
+    stream = learner.draw_views(batch)
+    memory = learner.replay_views()
+    found = learner.losses(stream, memory, labels)["loss"]
 
-    z = learner._forward(torch.cat([stream, memory])).detach()
+    z = learner.project(torch.cat([stream, memory])).detach()
     of_memory = learner.memory_.columns["labels"][learner.replayed_]
     of_views = [*labels.tolist() * 2, *of_memory.tolist() * 2]
     assert len(of_views) == len(z) == 2 * (8 + 5)
@@ -58,10 +57,6 @@ def test_replayed_images_carry_the_labels_that_they_came_with() -> None:
         learner.partial_fit(batch, labels)
         stored = learner.memory_.columns["labels"].tolist()
         assert stored == [label_of[image.numpy().tobytes()] for image in learner.memory_.images]
-        replayed = learner.memory_.draw(5)
-        learner.replayed_ = replayed
-        expected = [label_of[learner.memory_.images[i].numpy().tobytes()] for i in replayed]
-        assert learner._view_labels()[16:].tolist() == expected * 2
 
 
 def test_with_a_class_for_every_image_and_no_memory_it_equals_simclr() -> None:

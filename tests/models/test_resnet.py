@@ -51,3 +51,26 @@ def test_it_computes_what_plain_convolutions_compute():
             if isinstance(module, nn.Conv2d):
                 module.__class__ = nn.Conv2d
         torch.testing.assert_close(ours, torch_model(images))
+
+
+def test_parameters_have_the_names_and_shapes_of_torchvision() -> None:
+    widths = {"layer1": 64, "layer2": 128, "layer3": 256, "layer4": 512}
+    expected = {"conv1.weight": (64, 3, 7, 7), **batch_norm("bn1", 64)}
+    before = 64
+    for layer, c in widths.items():
+        for block, c_in in ((0, before), (1, c)):
+            name = f"{layer}.{block}"
+            expected[f"{name}.conv1.weight"] = (c, c_in, 3, 3)
+            expected[f"{name}.conv2.weight"] = (c, c, 3, 3)
+            expected |= batch_norm(f"{name}.bn1", c) | batch_norm(f"{name}.bn2", c)
+            if c_in != c:
+                expected[f"{name}.downsample.0.weight"] = (c, c_in, 1, 1)
+                expected |= batch_norm(f"{name}.downsample.1", c)
+        before = c
+    state = ResNet18().state_dict()
+    assert {name: tuple(tensor.shape) for name, tensor in state.items()} == expected
+
+
+def batch_norm(name: str, c: int) -> dict[str, tuple[int, ...]]:
+    of_channels = ("weight", "bias", "running_mean", "running_var")
+    return {**{f"{name}.{key}": (c,) for key in of_channels}, f"{name}.num_batches_tracked": ()}

@@ -1,4 +1,4 @@
-"""Whether a learner does better than its start, told without labels."""
+"""Is a learner better than its start? An estimate without labels."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from torch import Tensor
 from scale._errors import InputError
 from scale.augment import Augmentation
 from scale.evaluate._checks import check_features, normalise
-from scale.methods import Learner, Random, ReplayLearner
+from scale.methods import ContrastiveLearner, Learner, Random
 
 MOST_IMAGES = 512
-FEWEST_IMAGES = 50  # among fewer, finding the right one says little
-STANDARD_ERRORS = 2.0  # by which a difference is taken for real
+FEWEST_IMAGES = 50  # with fewer, retrieval is too easy to mean anything
+STANDARD_ERRORS = 2.0  # above which a difference counts
 
 
 @dataclass(frozen=True)
 class Guard:
-    """How well views are recognised, by the learner and by the encoder that it started from.
+    """View retrieval of a learner and of the encoder that it started from.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class Guard:
     start_score
         The same for the encoder before the first batch.
     images
-        How many images they are taken from.
+        Number of images they are computed on.
     encoder_score
-        The score of the encoder alone, where the learner's features are made of more than that.
+        The score of the encoder alone, where embeddings have other parts too.
 
     Examples
     --------
@@ -53,12 +53,12 @@ class Guard:
 
     @property
     def better(self) -> bool:
-        """Whether the learner recognises more than its start, by more than chance would give."""
+        """Whether the score is significantly above the start's."""
         return self._is_above_start(self.score)
 
     @property
     def encoder_better(self) -> bool:
-        """The same of the encoder, where other parts of the features may hide that it is not."""
+        """The same for the encoder alone."""
         return self._is_above_start(
             self.score if self.encoder_score is None else self.encoder_score
         )
@@ -74,42 +74,41 @@ class Guard:
         return "not clearly" if score > self.start_score else "no"
 
     def __str__(self) -> str:
-        told = (
+        text = (
             f"better than its start: {self._answer(self.score)} "
             f"(view retrieval {self.score:.0f} % against {self.start_score:.0f} %)"
         )
         if self.encoder_score is None:
-            return told
+            return text
         alone = f"{self._answer(self.encoder_score)} ({self.encoder_score:.0f} %)"
-        return f"{told}; its encoder alone: {alone}"
+        return f"{text}; its encoder alone: {alone}"
 
     @classmethod
     def from_json(cls, kept: dict[str, Any]) -> Self:
-        """Return the guard that `to_json` was asked of."""
+        """Return the guard that `to_json` described."""
         return cls(kept["score"], kept["start_score"], kept["images"], kept.get("encoder_score"))
 
     def to_json(self) -> dict[str, Any]:
         """Return what records keep."""
-        told = {name: value for name, value in asdict(self).items() if value is not None}
-        told["better"] = self.better
+        kept = {name: value for name, value in asdict(self).items() if value is not None}
+        kept["better"] = self.better
         return (
-            told if self.encoder_score is None else {**told, "encoder_better": self.encoder_better}
+            kept if self.encoder_score is None else {**kept, "encoder_better": self.encoder_better}
         )
 
 
 def guard(learner: Learner) -> Guard | None:
     """Compare a learner with its start on what is in its memory, without labels.
 
-    One random view is drawn of at most 512 images. The learner, and the encoder as its seed made
-    it, look for the image that each view is of; where the learner adds to the encoder's features,
-    so does the encoder as it is now. The learner is not changed, nor is anything random in it, and
-    the same learner always gets the same answer.
+    It draws one random view of at most 512 memory images. The learner, its untrained start and,
+    where embeddings have other parts too, its encoder alone retrieve the image of each view. The
+    learner and its generators do not change, and the same learner always gets the same answer.
 
     Returns
     -------
     Guard or None
-        None when there is nothing to judge by: no memory, fewer than 50 images in it, or an
-        augmentation that leaves images as they are.
+        None without a basis: no memory, fewer than 50 images in it, or an augmentation that
+        changes nothing.
 
     Examples
     --------
@@ -121,8 +120,8 @@ def guard(learner: Learner) -> Guard | None:
     >>> 0 <= guard(learner.partial_fit(camera)).start_score <= 100
     True
     """
-    if not isinstance(learner, ReplayLearner) or not hasattr(learner, "memory_"):
-        return None  # no memory, or no image yet
+    if not isinstance(learner, ContrastiveLearner) or learner.memory_ is None:
+        return None  # no encoder, no memory, or no image yet
     law = replace(learner.augmentation_, size=None)  # views of the size that learners take
     held = learner.memory_.images
     if len(held) < FEWEST_IMAGES or law == Augmentation():
@@ -140,7 +139,7 @@ def guard(learner: Learner) -> Guard | None:
 
 
 def view_retrieval(views: Any, images: Any) -> float:
-    """Return the share of views whose nearest image, by cosine, is the one that they are of.
+    """Return the fraction of views whose nearest image, by cosine, is their own.
 
     Parameters
     ----------
@@ -163,13 +162,14 @@ def view_retrieval(views: Any, images: Any) -> float:
     return float((nearest == np.arange(len(nearest))).mean())
 
 
-def _start_of(learner: ReplayLearner) -> Random:
+def _start_of(learner: ContrastiveLearner) -> Random:
     start = Random(
         encoder=learner.start_encoder_,
         image_side=learner.augmentation_.size,
         seed=learner.seed,
         device=learner.device,
     )
+    assert learner.image_shape_ is not None  # it has a memory, so it has started
     start.start(learner.image_shape_)
     return start
 

@@ -7,7 +7,15 @@ from scale.memory import minred as minred
 from scale.memory import psa as psa
 from scale.memory import random as random
 from scale.memory import reservoir as reservoir
-from scale.memory._buffer import Memory
+from scale.memory._buffer import Buffer, Memory
 from scale.memory._policy import POLICIES, Candidates, Policy, PolicyKnowledge, register_policy
 
-__all__ = ["POLICIES", "Candidates", "Memory", "Policy", "PolicyKnowledge", "register_policy"]
+__all__ = [
+    "POLICIES",
+    "Buffer",
+    "Candidates",
+    "Memory",
+    "Policy",
+    "PolicyKnowledge",
+    "register_policy",
+]

@@ -7,10 +7,10 @@ from torch import Tensor
 
 
 def balanced(groups: Tensor, size: int, generator: torch.Generator) -> Tensor:
-    """Return the sorted indices of `size` candidates, as equally many of each group as possible.
+    """Return the sorted indices of `size` candidates, balanced over the groups.
 
-    In every round each group gives one random member, while it has any; so what small groups cannot
-    fill goes to the others, and of those that are not used up none has two more than another.
+    In every round each group gives one random member, while it has any. Unused shares go to other
+    groups; the rest differ by at most one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A bounded buffer of raw samples."""
+"""A bounded buffer of raw images, and the memory whose policy fills it."""
 
 from __future__ import annotations
 
@@ -11,52 +11,35 @@ from scale._errors import InputError
 from scale.memory._policy import POLICIES, Candidates
 
 
-class Memory:
-    """At most `size` raw uint8 images of the past, chosen by a policy.
+class Buffer:
+    """At most `size` raw uint8 images of the past.
 
-    Images are kept raw, not as features, because features change while the encoder learns.
+    It keeps images, not features, because features change while the encoder learns.
 
     Parameters
     ----------
     size
-        Most images to keep (the paper's M).
-    policy
-        Name of a registered policy.
+        Maximum number of images (the paper's M).
     generator
-        Source of randomness for sampling and for the policy; owned by the caller.
-    clusters
-        How many clusters a policy that looks for them should find.
+        Source of randomness; owned by the caller.
 
     Attributes
     ----------
     images
-        What is in memory, (len, c, h, w) uint8.
+        The images in memory, (len, c, h, w) uint8.
     arrivals
         Position of each image in the stream, (len,).
     columns
-        What else is kept of each image, one row per image: labels, features, ...
+        Other values kept with each image, one row per image: labels, features, ...
     seen
-        How many images have passed.
-
-    Examples
-    --------
-    >>> memory = Memory(3, "fifo", torch.Generator())
-    >>> memory.update(torch.zeros(5, 1, 8, 8, dtype=torch.uint8))
-    >>> len(memory), memory.arrivals.tolist()
-    (3, [2, 3, 4])
+        Number of stream images so far.
     """
 
-    def __init__(
-        self, size: int, policy: str, generator: torch.Generator, clusters: int = 1
-    ) -> None:
+    def __init__(self, size: int, generator: torch.Generator) -> None:
         if size < 0:
             raise InputError(f"memory_size must be 0 or more, got {size}")
-        if clusters < 1:
-            raise InputError(f"memory_clusters must be 1 or more, got {clusters}")
         self.size = size
-        self.policy = POLICIES[policy]()
         self.generator = generator
-        self.clusters = clusters
         self.images = torch.empty(0, dtype=torch.uint8)
         self.arrivals = torch.empty(0, dtype=torch.int64)
         self.columns: dict[str, Tensor] = {}
@@ -70,11 +53,63 @@ class Memory:
         return self.images[self.draw(m)]
 
     def draw(self, m: int) -> Tensor:
-        """Return the places of `m` images drawn without replacement, or of all in some order."""
+        """Return the places of `m` images drawn without replacement, or of all, shuffled."""
         return torch.randperm(len(self), generator=self.generator)[:m]
 
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return everything needed to go on, except the generator."""
+        return {
+            "images": self.images,
+            "arrivals": self.arrivals,
+            "seen": torch.tensor(self.seen),
+            **{f"columns.{name}": rows for name, rows in self.columns.items()},
+        }
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on from a `state_dict`."""
+        self.images = state["images"].clone()
+        self.arrivals = state["arrivals"].clone()
+        self.columns = {
+            name.removeprefix("columns."): rows.clone()
+            for name, rows in state.items()
+            if name.startswith("columns.")
+        }
+        self.seen = int(state["seen"])
+
+
+class Memory(Buffer):
+    """A buffer whose images are chosen by a policy.
+
+    Parameters
+    ----------
+    size
+        Maximum number of images (the paper's M).
+    policy
+        Name of a registered policy.
+    generator
+        Source of randomness for sampling and for the policy; owned by the caller.
+    clusters
+        Number of clusters for a policy that clusters.
+
+    Examples
+    --------
+    >>> memory = Memory(3, "fifo", torch.Generator())
+    >>> memory.update(torch.zeros(5, 1, 8, 8, dtype=torch.uint8))
+    >>> len(memory), memory.arrivals.tolist()
+    (3, [2, 3, 4])
+    """
+
+    def __init__(
+        self, size: int, policy: str, generator: torch.Generator, clusters: int = 1
+    ) -> None:
+        super().__init__(size, generator)
+        if clusters < 1:
+            raise InputError(f"memory_clusters must be 1 or more, got {clusters}")
+        self.policy = POLICIES[policy]()
+        self.clusters = clusters
+
     def wants_features(self, n: int) -> bool:
-        """Whether `update` with `n` more images has to be given features."""
+        """Whether `update` with `n` more images needs features."""
         return self.policy.knows.features and 0 < self.size < len(self) + n
 
     def update(
@@ -92,7 +127,7 @@ class Memory:
         features
             Of memory and batch, in this order, (len + n, d), when `wants_features` says so.
         columns
-            What else to keep of each image of the batch, (n, ...) each; every time the same names.
+            What else to keep of each image of the batch, (n, ...) each; the same names every time.
         """
         arrivals = torch.arange(self.seen, self.seen + len(batch))
         self.seen += len(batch)
@@ -112,23 +147,3 @@ class Memory:
     def _with(self, name: str, new: Tensor) -> Tensor:
         new = new.detach().cpu()
         return torch.cat([self.columns[name], new]) if len(self) else new.clone()
-
-    def state_dict(self) -> dict[str, Tensor]:
-        """Everything needed to go on from here, except the generator."""
-        return {
-            "images": self.images,
-            "arrivals": self.arrivals,
-            "seen": torch.tensor(self.seen),
-            **{f"columns.{name}": rows for name, rows in self.columns.items()},
-        }
-
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Go on from a `state_dict`."""
-        self.images = state["images"].clone()
-        self.arrivals = state["arrivals"].clone()
-        self.columns = {
-            name.removeprefix("columns."): rows.clone()
-            for name, rows in state.items()
-            if name.startswith("columns.")
-        }
-        self.seen = int(state["seen"])

@@ -14,7 +14,7 @@ from scale._registry import Registry
 
 @dataclass(frozen=True)
 class Candidates:
-    """The samples a policy chooses from: those in memory, then the batch that just came."""
+    """The samples a policy chooses from: those in memory, then the new batch."""
 
     stored: int
     """How many of them are in memory already; they come first."""
@@ -33,7 +33,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class PolicyKnowledge:
-    """What a policy is told beyond the images."""
+    """What a policy is given beyond the images."""
 
     features: bool = False
     """Encoder features of all candidates: a forward pass of each."""

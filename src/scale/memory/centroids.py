@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from scale.memory._buffer import Memory
+from scale.memory._buffer import Buffer
 
 OWNER = "owner"  # column: which centroid an image belongs to
 
 
-class CentroidMemory(Memory):
-    """At most `size` raw images, each held by the centroid that its features were nearest to.
+class CentroidMemory(Buffer):
+    """At most `size` raw images, each in the group of the centroid nearest to its features.
 
-    An image that is farther (by cosine) from every centroid than most recent ones were starts a
-    short-term centroid; another one joins its nearest. A short-term centroid follows what joins it,
-    is promoted to long-term memory when it is full, and leaves when others were joined later. When
-    there are too many long-term centroids the two most alike become one. When there are too many
-    images each short-term centroid keeps its first.
+    An image whose cosine distance to every centroid exceeds a quantile of recent distances starts a
+    short-term centroid; any other image joins the nearest. A short-term centroid moves towards the
+    images that join it and becomes long-term when its group is full. The one joined least recently
+    is dropped when there are too many. The two most similar long-term centroids merge when there
+    are too many. When memory is full, each short-term centroid keeps only its oldest image.
 
     Parameters
     ----------
     size
-        Most images to keep.
+        Maximum number of images.
     generator
         Source of randomness, owned by the caller.
     each
-        Most images of one centroid; fewer when `size` is small.
+        Maximum number of images of one centroid; fewer when `size` is small.
     short_share, long_share
         Short-term centroids, and images of long-term ones, as parts of `size`; together below 1.
     rate
-        How far a short-term centroid goes towards an image that joins it.
+        Step of a short-term centroid towards an image that joins it.
     novelty
         The quantile of recent distances above which an image is new.
     window
-        How many distances are recent.
+        Number of recent distances.
 
     Attributes
     ----------
@@ -63,7 +61,7 @@ class CentroidMemory(Memory):
         novelty: float = 0.95,
         window: int = 1000,
     ) -> None:
-        super().__init__(size, "reservoir", generator)  # a policy is never asked
+        super().__init__(size, generator)
         # Long-term images and one for each short-term centroid always fit into `size`.
         self.short_most = max(1, int(short_share * size))
         self.each = max(1, min(each, size - self.short_most))
@@ -80,23 +78,14 @@ class CentroidMemory(Memory):
         return self.columns.get(OWNER, torch.empty(0, dtype=torch.int64))
 
     def draw(self, m: int) -> Tensor:
-        """Return the places of `m` images, half of them long-term ones if there are so many."""
+        """Return the places of `m` images, half of them long-term if there are enough."""
         order = torch.randperm(len(self), generator=self.generator)
         is_long = self.long[self.owner[order]]
         long, short = order[is_long], order[~is_long]
         long = long[: max(m // 2, m - len(short))]
         return torch.cat([long, short[: m - len(long)]])
 
-    def wants_features(self, n: int) -> bool:
-        """Whether `update` has to be given features; always, and only those of the batch."""
-        return self.size > 0
-
-    def update(
-        self,
-        batch: Tensor,
-        features: Tensor | None = None,
-        columns: Mapping[str, Tensor] | None = None,
-    ) -> None:
+    def update(self, batch: Tensor, features: Tensor) -> None:
         """Take in a stream batch.
 
         Parameters
@@ -104,15 +93,12 @@ class CentroidMemory(Memory):
         batch
             Images, (n, c, h, w) uint8.
         features
-            Of the batch alone, (n, d).
-        columns
-            Not kept.
+            Of the batch, (n, d).
         """
         arrivals = torch.arange(self.seen, self.seen + len(batch))
         self.seen += len(batch)
         if self.size == 0:
             return
-        assert features is not None
         z = F.normalize(features.detach().cpu(), dim=1)  # (n, d)
         owner = self._assign(z)  # (n,)
         self._move(owner, z, torch.where(self.long, 0.0, self.rate))
@@ -127,7 +113,7 @@ class CentroidMemory(Memory):
         self._keep_first_of_short()
 
     def follow(self, places: Tensor, features: Tensor) -> None:
-        """Move centroids towards today's features of their replayed images, at most half way.
+        """Move centroids towards the current features of their replayed images, at most half way.
 
         Parameters
         ----------
@@ -195,7 +181,7 @@ class CentroidMemory(Memory):
         self._keep_centroids(self.long | (rank < self.short_most))
 
     def _merge_long(self) -> None:
-        """Make one of the two most alike long-term centroids while there are too many."""
+        """Merge the two most similar long-term centroids while there are too many."""
         while (excess := int(self.long.sum()) - self.long_most) > 0:
             place = self.long.nonzero().flatten()
             unit = F.normalize(self.centroids[place], dim=1)

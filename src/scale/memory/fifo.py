@@ -10,7 +10,7 @@ from scale.memory._policy import Candidates, Policy, register_policy
 
 @register_policy("fifo")
 class FIFO(Policy):
-    """Keep what came last."""
+    """Keep the most recent samples."""
 
     def __call__(self, candidates: Candidates, size: int, generator: torch.Generator) -> Tensor:
         return torch.arange(len(candidates) - size, len(candidates))

@@ -13,7 +13,7 @@ from scale.memory._policy import Candidates, Policy, PolicyKnowledge, register_p
 class Label(Policy):
     """Keep equal shares of the classes seen so far, each a random part of its class.
 
-    It has to be told the classes: a reference for what a memory could be at best.
+    It needs labels, so it is a reference and not a method for unlabelled streams.
     """
 
     knows = PolicyKnowledge(labels=True)

@@ -1,4 +1,4 @@
-"""Minimum redundancy (MinRed): of samples that look alike, one goes."""
+"""Minimum redundancy (MinRed): drop the sample most similar to another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scale.memory._policy import Candidates, Policy, PolicyKnowledge, register_p
 
 @register_policy("minred")
 class MinRed(Policy):
-    """While there are too many, drop the sample whose nearest neighbour by cosine is closest.
+    """When full, drop the sample most similar to another, by cosine, one at a time.
 
     References
     ----------
@@ -27,7 +27,7 @@ class MinRed(Policy):
 
 
 def minred_select(features: Tensor, size: int) -> np.ndarray:
-    """Return the sorted indices of `size` rows of `features` that are left when the redundant go.
+    """Return the sorted indices of the `size` least redundant rows of `features`.
 
     One by one, i* = argmin_i min_{j != i} d_cos(i, j) is dropped. Two samples always attain this
     minimum, each other's neighbours; as in its authors' code the earlier one goes, so the newer

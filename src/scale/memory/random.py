@@ -10,7 +10,7 @@ from scale.memory._policy import Candidates, Policy, register_policy
 
 @register_policy("random")
 class Random(Policy):
-    """Keep a random subset of memory and batch: the older a sample, the likelier it is gone."""
+    """Keep a random subset of memory and batch; old samples become rare."""
 
     def __call__(self, candidates: Candidates, size: int, generator: torch.Generator) -> Tensor:
         return torch.randperm(len(candidates), generator=generator)[:size].sort().values

@@ -1,15 +1,17 @@
 """One file per method, on one base class."""
 
-from scale.methods._base import Learner, load, restore
-from scale.methods._contrastive import ContrastiveLearner
-from scale.methods._facts import Costs, Knowledge
-from scale.methods._past import PastLearner
-from scale.methods._registry import DEFAULT_METHOD, METHODS, register_method
-from scale.methods._replay import ReplayLearner
 from scale.methods.cassle import CaSSLe
-from scale.methods.cla import CLA, CLAR
+from scale.methods.cla import CLA
+from scale.methods.cla_r import CLAR
 from scale.methods.climb import CLIMB
 from scale.methods.co2l import Co2L
+from scale.methods.core.contrastive import ContrastiveLearner
+from scale.methods.core.facts import Costs, Knowledge
+from scale.methods.core.learner import Learner
+from scale.methods.core.loading import load, restore
+from scale.methods.core.past import Past
+from scale.methods.core.registry import DEFAULT_METHOD, METHODS, register_method
+from scale.methods.core.replay import Replay
 from scale.methods.der import DER
 from scale.methods.er import ER
 from scale.methods.lump import LUMP
@@ -49,11 +51,11 @@ __all__ = [
     "Learner",
     "MinRed",
     "OsirisR",
-    "PastLearner",
+    "Past",
     "Patches",
     "Pixels",
     "Random",
-    "ReplayLearner",
+    "Replay",
     "ScalePlus",
     "SimCLR",
     "SupCon",

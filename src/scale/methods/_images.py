@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from scale._errors import InputError
-from scale.methods._checks import check_number
+from scale.methods.core.checks import check_number
 
 CHANNELS = (1, 3, 4)
 

@@ -1,29 +1,35 @@
-"""Continual latent alignment: replayed images keep the projections that they had."""
+"""CLA-E: replayed images keep the projections that a slow teacher gives them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from scale._errors import InputError
-from scale.methods._aligned import AlignedLearner
-from scale.methods._facts import Costs
-from scale.methods._registry import register_method
-from scale.models import ImageShape
-
-PROJECTIONS = "projections"  # column of the memory
+from scale.losses import alignment_loss, contrastive_loss, dot_products, stream_and_memory_twins
+from scale.methods.core.alignment import follow, make_aligner, make_teacher
+from scale.methods.core.checks import check_numbers
+from scale.methods.core.contrastive import ContrastiveLearner
+from scale.methods.core.facts import Costs
+from scale.methods.core.registry import register_method
+from scale.methods.core.replay import Replay
+from scale.methods.core.state import Part
+from scale.models import ImageShape, default_rng
 
 
 @register_method("cla")
 @dataclass(kw_only=True)
-class CLA(AlignedLearner):
-    """Experience replay with alignment of replayed images to a slow teacher or to memory.
+class CLA(Replay, ContrastiveLearner):
+    """Experience replay, with replayed projections aligned to those of a slow teacher (form E).
 
-    In form R the memory keeps a projection with each image, the mean over its two views: that of
-    its batch's last update at first, and that of each update that replayed it since.
+    The head ``aligner`` maps the projections of replayed views to the teacher's. After each update
+    the teacher moves towards encoder and projector. `cla-r` is form R, without a teacher.
+
+    Attributes
+    ----------
+    teacher_
+        Slow copy of encoder and projector.
 
     References
     ----------
@@ -31,44 +37,49 @@ class CLA(AlignedLearner):
     Continual Self-Supervised Learning, CoLLAs.
     """
 
-    form: Literal["E", "R"] = "E"
-    """Align with a moving average of the network (E), or with projections kept in memory (R)."""
+    omega: float = 1.0
+    """Weight of the alignment (authors: 0.1 to 2)."""
+    ema: float = 0.999
+    """Momentum of the teacher: the part of its weights that an update keeps."""
 
     def costs(self) -> Costs:
         costs = super().costs()
-        if self.form == "R":
-            costs = replace(costs, memory=f"{costs.memory} with their projections")
-        return costs
+        return replace(costs, memory=f"{costs.memory}, a teacher")
 
-    @property
-    def _has_teacher(self) -> bool:
-        return self.form == "E"
+    def setup(self, image_shape: ImageShape) -> None:
+        check_numbers(self, "omega", least=0)
+        check_numbers(self, "ema", least=0, most=1)
+        super().setup(image_shape)
+        self.teacher_ = make_teacher(self.encoder_, self.projector_)
 
-    def _start(self, image_shape: ImageShape) -> None:
-        if self.form not in ("E", "R"):
-            raise InputError(f"form must be 'E' or 'R', got {self.form!r}")
-        super()._start(image_shape)
+    def heads(self) -> dict[str, nn.Module]:
+        return {"aligner": make_aligner(self.projection_dim)}
 
-    def _targets(self, memory_views: Tensor) -> Tensor:
-        if self.form == "E":
-            return super()._targets(memory_views)
-        stored = self.memory_.columns[PROJECTIONS][self.replayed_]  # (m, 128)
-        return torch.cat([stored, stored]).to(memory_views.device)
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        for stream_views in self.updates(batch):
+            self.step(self.losses(stream_views, self.replay_views()))
+            follow(self.teacher_, self.encoder_, self.projector_, self.ema)
+        self.remember(batch, labels)
 
-    def _update(self, loss: Tensor) -> None:
-        super()._update(loss)
-        if self.form == "R" and len(self.replayed_):
-            self.memory_.columns[PROJECTIONS][self.replayed_] = self._replayed_z.cpu()
+    def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
+        """Return the losses of an update."""
+        n, m = len(stream_views) // 2, len(memory_views) // 2
+        z = self.project(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
+        positives = stream_and_memory_twins(n, m).to(z.device)
+        contrastive = contrastive_loss(dot_products(z), positives, self.tau)
+        if m == 0 or self.omega == 0:
+            return {"loss": contrastive, "contrastive": contrastive}
+        aligned = self.heads_["aligner"](z[2 * n :])  # (2m, 128)
+        alignment = alignment_loss(aligned, self.targets(memory_views))
+        loss = contrastive + self.omega * alignment
+        return {"loss": loss, "contrastive": contrastive, "alignment": alignment}
 
-    def _columns(self, batch: Tensor, labels: Tensor | None) -> dict[str, Tensor]:
-        columns = super()._columns(batch, labels)
-        return {**columns, PROJECTIONS: self._stream_z} if self.form == "R" else columns
+    @torch.no_grad()
+    def targets(self, memory_views: Tensor) -> Tensor:
+        """Return the teacher's projections of replayed views, (2m, 128)."""
+        with default_rng(self._view_rng):  # for dropout in an encoder of the user's own
+            z: Tensor = self.teacher_(memory_views)
+        return z
 
-
-@register_method("cla-r")
-@dataclass(kw_only=True)
-class CLAR(CLA):
-    """CLA that aligns with projections kept in memory."""
-
-    form: Literal["E", "R"] = "R"
-    """Align with a moving average of the network (E), or with projections kept in memory (R)."""
+    def parts(self) -> dict[str, Part]:
+        return {**super().parts(), "teacher": self.teacher_}

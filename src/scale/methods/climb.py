@@ -5,28 +5,41 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from scale._errors import InputError
+from scale.losses import alignment_loss, contrastive_loss, dot_products, stream_and_memory_twins
 from scale.memory.centroids import CentroidMemory
-from scale.methods._aligned import AlignedLearner
-from scale.methods._base import CHUNK
-from scale.methods._checks import check_numbers
-from scale.methods._facts import Costs
-from scale.methods._registry import register_method
-from scale.models import ImageShape
+from scale.methods.core.alignment import follow, make_aligner, make_teacher, mean_of_twins
+from scale.methods.core.checks import check_numbers
+from scale.methods.core.contrastive import ContrastiveLearner
+from scale.methods.core.facts import Costs
+from scale.methods.core.learner import CHUNK
+from scale.methods.core.registry import register_method
+from scale.methods.core.seeds import generators
+from scale.methods.core.state import Part
+from scale.models import ImageShape, default_rng
 
 
 @register_method("climb")
 @dataclass(kw_only=True)
-class CLIMB(AlignedLearner):
-    """Replayed images are aligned with a slow teacher; memory is groups of images around centroids.
+class CLIMB(ContrastiveLearner):
+    """Replayed projections are aligned to a slow teacher's; memory is groups around centroids.
 
-    Centroids live in the space of z. The authors' memory takes image after image; here a batch is
-    compared with the centroids before it, images that are new to them but near each other share a
-    new centroid, and what replay shows moves centroids instead of embedding memory anew. The
-    authors' sizes (2500 images, 100 short-term and 60 long-term centroids of 30 images) are shares
-    of `memory_size`.
+    Centroids live in the space of z. The authors' memory takes one image at a time; here a batch is
+    compared with the centroids before it, new images near each other share a new centroid, and
+    replayed images move their centroids, so that memory is not embedded again. The authors' sizes
+    (2500 images, 100 short-term and 60 long-term centroids of 30 images) are shares of
+    `memory_size`.
+
+    Attributes
+    ----------
+    memory_
+        Images in groups, each around a centroid.
+    replayed_
+        Places in memory of the images that were drawn last, (m,).
+    teacher_
+        Slow copy of encoder and projector.
 
     References
     ----------
@@ -34,31 +47,39 @@ class CLIMB(AlignedLearner):
     Continual Self-Supervised Learning, CoLLAs.
     """
 
-    memory_policy: str = "reservoir"
-    """Has no say: what stays is decided by the centroids."""
+    memory_size: int = 1280
+    """Maximum number of images in memory (the paper's M)."""
+    memory_batch: int = 128
+    """Images drawn from memory for each update (the paper's m)."""
+    omega: float = 1.0
+    """Weight of the alignment (authors: 0.1 to 2)."""
+    ema: float = 0.999
+    """Momentum of the teacher: the part of its weights that an update keeps."""
     centroid_images: int = 30
-    """Most images of a centroid; a short-term one with so many is promoted."""
+    """Maximum number of images of a centroid; a short-term centroid that has them is promoted."""
     short_share: float = 0.04
-    """Most short-term centroids, as a part of memory_size."""
+    """Maximum number of short-term centroids, as a fraction of memory_size."""
     long_share: float = 0.7
-    """Most images of long-term centroids, as a part of memory_size."""
+    """Maximum number of images of long-term centroids, as a fraction of memory_size."""
     centroid_rate: float = 0.1
-    """How far a short-term centroid goes towards an image that joins it."""
+    """Step of a short-term centroid towards an image that joins it, from 0 to 1."""
     novelty: float = 0.95
     """Quantile of recent distances above which an image starts a centroid."""
     novelty_window: int = 1000
-    """How many distances are recent."""
+    """Number of recent distances."""
 
     def costs(self) -> Costs:
-        costs = super().costs()
-        return replace(costs, memory=f"{costs.memory}, centroids")
+        return replace(
+            super().costs(),
+            memory=f"{self.memory_size} images, a teacher, centroids",
+            replayed_views=2 * self.memory_batch * self.steps_per_batch,
+        )
 
-    def _start(self, image_shape: ImageShape) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         self._check()
-        super()._start(image_shape)
-
-    def _make_memory(self) -> CentroidMemory:
-        return CentroidMemory(
+        super().setup(image_shape)
+        self._memory_rng = generators(self.seed, 3)[2]
+        self.memory_: CentroidMemory = CentroidMemory(
             self.memory_size,
             self._memory_rng,
             each=self.centroid_images,
@@ -68,30 +89,64 @@ class CLIMB(AlignedLearner):
             novelty=self.novelty,
             window=self.novelty_window,
         )
+        self.replayed_ = torch.empty(0, dtype=torch.int64)
+        self.teacher_ = make_teacher(self.encoder_, self.projector_)
+        self._replayed_z = torch.empty(0)  # of the last update, one per image
 
     def _check(self) -> None:
-        if self.memory_policy != "reservoir":
-            raise InputError(
-                f"climb's centroids decide what stays in memory; leave out memory_policy, "
-                f"which was {self.memory_policy!r}"
-            )
+        check_numbers(self, "memory_size", "memory_batch", least=0, whole=True)
         if self.memory_size == 1:
             raise InputError("memory_size of climb must be 0 or at least 2, got 1")
         check_numbers(self, "centroid_images", "novelty_window", least=1, whole=True)
+        check_numbers(self, "omega", least=0)
         check_numbers(self, "short_share", "long_share", above=0)
-        check_numbers(self, "centroid_rate", "novelty", least=0, most=1)
+        check_numbers(self, "centroid_rate", "novelty", "ema", least=0, most=1)
         if self.short_share + self.long_share >= 1:
             raise InputError(
                 "short_share and long_share must together be below 1, "
                 f"got {self.short_share} and {self.long_share}"
             )
 
-    def _update(self, loss: Tensor) -> None:
-        super()._update(loss)
-        assert isinstance(self.memory_, CentroidMemory)
-        self.memory_.follow(self.replayed_, self._replayed_z)
+    def heads(self) -> dict[str, nn.Module]:
+        return {"aligner": make_aligner(self.projection_dim)}
 
-    def _candidate_features(self, batch: Tensor) -> Tensor:
-        with torch.no_grad():
-            chunks = [self.projector_(self._encode(part)) for part in torch.split(batch, CHUNK)]
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        for stream_views in self.updates(batch):
+            self.replayed_ = self.memory_.draw(self.memory_batch)
+            memory_views = self.no_views()
+            if len(self.replayed_):
+                memory_views = self.draw_views(self.memory_.images[self.replayed_])
+            self.step(self.losses(stream_views, memory_views))
+            follow(self.teacher_, self.encoder_, self.projector_, self.ema)
+            self.memory_.follow(self.replayed_, self._replayed_z)
+        if self.memory_size > 0:
+            self.memory_.update(batch, self._project_images(batch))
+
+    def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
+        """Return the losses of an update."""
+        n, m = len(stream_views) // 2, len(memory_views) // 2
+        z = self.project(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
+        positives = stream_and_memory_twins(n, m).to(z.device)
+        contrastive = contrastive_loss(dot_products(z), positives, self.tau)
+        self._replayed_z = mean_of_twins(z[2 * n :].detach())  # (m, 128)
+        if m == 0 or self.omega == 0:
+            return {"loss": contrastive, "contrastive": contrastive}
+        aligned = self.heads_["aligner"](z[2 * n :])  # (2m, 128)
+        with torch.no_grad(), default_rng(self._view_rng):  # for dropout in the user's own encoder
+            targets = self.teacher_(memory_views)
+        alignment = alignment_loss(aligned, targets)
+        loss = contrastive + self.omega * alignment
+        return {"loss": loss, "contrastive": contrastive, "alignment": alignment}
+
+    @torch.no_grad()
+    def _project_images(self, batch: Tensor) -> Tensor:
+        chunks = [self.projector_(self.encode_images(part)) for part in torch.split(batch, CHUNK)]
         return torch.cat(chunks)  # (n, 128)
+
+    def parts(self) -> dict[str, Part]:
+        return {
+            **super().parts(),
+            "memory": self.memory_,
+            "memory_rng": self._memory_rng,
+            "teacher": self.teacher_,
+        }

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
+import tyro
 from torch import Tensor
 
 from scale.losses import contrastive_loss, dot_products, relation_distillation, twin_positives
-from scale.methods._checks import check_numbers
-from scale.methods._past import PastLearner
-from scale.methods._registry import register_method
+from scale.memory import POLICIES
+from scale.methods.core.checks import check_numbers
+from scale.methods.core.contrastive import ContrastiveLearner
+from scale.methods.core.past import Past
+from scale.methods.core.registry import register_method
+from scale.methods.core.replay import Replay
 from scale.models import ImageShape
 
 
 @register_method("co2l")
 @dataclass(kw_only=True)
-class Co2L(PastLearner):
+class Co2L(Replay, ContrastiveLearner):
     """NT-Xent and instance-relation distillation from the model before this batch; random memory.
 
     Replayed views are negatives of the contrast, as in SCALE's paper, and take part in the
@@ -27,29 +32,35 @@ class Co2L(PastLearner):
     Cha, Lee and Shin (2021), Co2L: Contrastive Continual Learning, ICCV.
     """
 
-    memory_policy: str = "random"
-    """Which images stay in memory: psa, random, reservoir, fifo, kmeans, minred, label."""
+    memory_policy: Annotated[str, tyro.conf.arg(metavar=POLICIES.choices())] = "random"
+    """Which images stay in memory; `scale methods` describes the policies."""
     kappa: float = 0.2
     """Temperature of the current relations."""
     kappa_past: float = 0.01
-    """Temperature of the past relations: sharper, as in Co2L."""
+    """Temperature of the past relations; Co2L uses a sharper one."""
     lam: float = 1.0
     """Weight of the distillation."""
 
-    def _start(self, image_shape: ImageShape) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         check_numbers(self, "kappa", "kappa_past", above=0)
         check_numbers(self, "lam", least=0)
-        super()._start(image_shape)
+        super().setup(image_shape)
+        self.past_ = Past(self.encoder_, self.projector_)
 
-    def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
-        z = self._forward(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
-        dots = dot_products(z)
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        self.past_.freeze()
+        for stream_views in self.updates(batch):
+            self.step(self.losses(stream_views, self.replay_views()))
+        self.remember(batch, labels)
+
+    def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
+        """Return the losses of an update."""
+        z = self.project(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
+        dots = dot_products(z)  # (2(m+n), 2(m+n)), for both losses
         positives = twin_positives(len(stream_views) // 2, len(z), device=z.device)
         contrastive = contrastive_loss(dots, positives, self.tau)
-        past = dot_products(self._past_z(stream_views, memory_views))
+        z_past = self.past_.project(stream_views, memory_views, reuse=self.views == "once")
+        past = dot_products(z_past)
         distillation = relation_distillation(dots, past, self.kappa, self.kappa_past)
-        return {
-            "loss": contrastive + self.lam * distillation,
-            "contrastive": contrastive,
-            "distillation": distillation,
-        }
+        loss = contrastive + self.lam * distillation
+        return {"loss": loss, "contrastive": contrastive, "distillation": distillation}

@@ -7,23 +7,25 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 from torch.nn import functional as F
 
-from scale.methods._checks import check_numbers
-from scale.methods._facts import Costs
-from scale.methods._registry import register_method
-from scale.methods._replay import ReplayLearner
-from scale.methods.simclr import SimCLR
-from scale.models import ImageShape, default_rng
+from scale.losses import contrastive_loss, dot_products, twin_positives
+from scale.methods.core.checks import check_numbers
+from scale.methods.core.contrastive import ContrastiveLearner
+from scale.methods.core.facts import Costs
+from scale.methods.core.registry import register_method
+from scale.methods.core.replay import Replay
+from scale.models import ImageShape
+
+OUTPUTS = "outputs"  # column of the memory
 
 
 @register_method("der")
 @dataclass(kw_only=True)
-class DER(ReplayLearner, SimCLR):
-    """SimCLR on the stream, and the squared change of replayed images' features; reservoir.
+class DER(Replay, ContrastiveLearner):
+    """SimCLR on the stream, and a penalty on changed features of replayed images; reservoir.
 
-    As in DER's code, what is stored with an image are the encoder's outputs for a random view of
-    it, in training mode, when it came: those of its first view in the last update of its batch.
-    They are compared with today's outputs for new random views, both of them, which pass the
-    encoder apart from the stream. The penalty is the mean over views and features.
+    As in DER's code, the memory stores with each image the encoder's outputs for one random view,
+    in training mode: its first view in the last update of its batch. The penalty is the mean
+    squared difference to the outputs for two new views, which pass the encoder without the stream.
 
     References
     ----------
@@ -33,34 +35,34 @@ class DER(ReplayLearner, SimCLR):
     """
 
     alpha: float = 0.4
-    """Weight of the penalty; 0 is SimCLR, and nothing is replayed."""
+    """Weight of the penalty. 0 is SimCLR: nothing is replayed."""
 
     def costs(self) -> Costs:
         costs = super().costs()
-        started = self._image_shape is not None  # before, nobody knows how many features there are
+        started = self.image_shape_ is not None
         features = f"{self.output_dim_} features each" if started else "their features"
         return replace(costs, memory=f"{costs.memory} + {features}")
 
-    def _start(self, image_shape: ImageShape) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         check_numbers(self, "alpha", least=0)
-        super()._start(image_shape)
+        super().setup(image_shape)
 
-    def _memory_views(self, stream_views: Tensor) -> Tensor:
-        if self.alpha == 0:
-            return stream_views[:0]
-        return super()._memory_views(stream_views)
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        for stream_views in self.updates(batch):
+            memory_views = self.replay_views() if self.alpha > 0 else self.no_views()
+            self.step(self.losses(stream_views, memory_views))
+        assert self.features_ is not None  # of the last update's stream views
+        self.remember(batch, labels, columns={OUTPUTS: self.features_[: len(batch)]})
 
-    def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
-        contrastive = super()._losses(stream_views, memory_views, step)["loss"]
-        losses = {"loss": contrastive, "contrastive": contrastive}
-        if len(memory_views):
-            stored = self.memory_.columns["outputs"][self.replayed_].to(self.device)  # (m, d)
-            with default_rng(self._view_rng):  # dropout in a module of the user's own
-                outputs = self.encoder_(memory_views)  # (2m, d)
-            losses["penalty"] = F.mse_loss(outputs, stored.repeat(2, 1))
-            losses["loss"] = contrastive + self.alpha * losses["penalty"]
-        return losses
-
-    def _columns(self, batch: Tensor, labels: Tensor | None) -> dict[str, Tensor]:
-        assert self.features_ is not None  # there was an update
-        return {**super()._columns(batch, labels), "outputs": self.features_[: len(batch)]}
+    def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
+        """Return the losses of an update; `replayed_` says which images the memory views are of."""
+        z = self.project(stream_views)  # (2n, 128)
+        positives = twin_positives(len(z) // 2, len(z), device=z.device)
+        contrastive = contrastive_loss(dot_products(z), positives, self.tau)
+        if len(memory_views) == 0:
+            return {"loss": contrastive, "contrastive": contrastive}
+        stored = self.memory_.columns[OUTPUTS][self.replayed_].to(self.device)  # (m, d)
+        outputs = self.encode_views(memory_views)  # (2m, d)
+        penalty = F.mse_loss(outputs, stored.repeat(2, 1))
+        loss = contrastive + self.alpha * penalty
+        return {"loss": loss, "contrastive": contrastive, "penalty": penalty}

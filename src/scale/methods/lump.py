@@ -8,23 +8,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scale.methods._checks import check_numbers
-from scale.methods._registry import register_method
-from scale.methods._replay import ReplayLearner
-from scale.methods.simclr import SimCLR
+from scale.losses import contrastive_loss, dot_products, twin_positives
+from scale.methods.core.checks import check_numbers
+from scale.methods.core.contrastive import ContrastiveLearner
+from scale.methods.core.registry import register_method
+from scale.methods.core.replay import Replay
 from scale.models import ImageShape
 
 
 @register_method("lump")
 @dataclass(kw_only=True)
-class LUMP(ReplayLearner, SimCLR):
+class LUMP(Replay, ContrastiveLearner):
     """NT-Xent between views that are part stream and part memory; reservoir.
 
-    Each stream image gets a partner from memory, and the views of both are mixed, first with first
-    and second with second: lambda x stream + (1 - lambda) x memory, with one lambda for the whole
-    update. When fewer images are drawn from memory than the batch has, they are repeated, each time
-    in other views. LUMP's code keeps the second view of a buffered image as it was when the image
-    came; here both are drawn anew.
+    Each stream image gets a partner from memory, and their views are mixed, first with first and
+    second with second: lambda x stream + (1 - lambda) x memory, one lambda for the whole update.
+    When fewer images are drawn from memory than the batch has, they are repeated in new views.
+    LUMP's code keeps the second view of a stored image as it was; here both are drawn anew.
 
     References
     ----------
@@ -35,29 +35,37 @@ class LUMP(ReplayLearner, SimCLR):
     alpha: float = 0.4
     """lambda is drawn from Beta(alpha, alpha); with 0 it is always 1, which is SimCLR."""
 
-    def _start(self, image_shape: ImageShape) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         check_numbers(self, "alpha", least=0)
-        super()._start(image_shape)
+        super().setup(image_shape)
 
-    def _memory_views(self, stream_views: Tensor) -> Tensor:
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        for stream_views in self.updates(batch):
+            self.step(self.losses(stream_views, self.partner_views(len(batch))))
+        self.remember(batch, labels)
+
+    def partner_views(self, n: int) -> Tensor:
+        """Return views of `n` partners from memory, (2n, c, h, w); of none while it is empty."""
         if self.alpha == 0:
-            return stream_views[:0]
-        n = len(stream_views) // 2
+            return self.no_views()
         drawn = self.memory_.draw(min(self.memory_batch, n))
         if len(drawn) == 0:
-            return stream_views[:0]
+            return self.no_views()
         self.replayed_ = drawn[torch.arange(n) % len(drawn)]  # (n,)
-        return self._draw_views(self.memory_.images[self.replayed_])  # (2n, c, h, w)
+        return self.draw_views(self.memory_.images[self.replayed_])
 
-    def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
+    def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
+        """Return the loss of an update, and its lambda."""
         lam = 1.0
         if len(memory_views):
             lam = self._draw_lambda()
             stream_views = lam * stream_views + (1 - lam) * memory_views
-        losses = super()._losses(stream_views, memory_views, step)
-        return {**losses, "lam": torch.tensor(lam)}
+        z = self.project(stream_views)  # (2n, 128)
+        positives = twin_positives(len(z) // 2, len(z), device=z.device)
+        loss = contrastive_loss(dot_products(z), positives, self.tau)
+        return {"loss": loss, "lam": torch.tensor(lam)}
 
     def _draw_lambda(self) -> float:
-        # torch's Beta knows no generator, and NumPy's is not part of the learner's state.
+        # torch's Beta takes no generator, and NumPy's would not be part of the learner's state.
         seed = int(torch.randint(2**63 - 1, (), generator=self._memory_rng))
         return float(np.random.default_rng(seed).beta(self.alpha, self.alpha))

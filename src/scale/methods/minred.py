@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import torch
+import tyro
 from torch import Tensor
 from torch.nn import functional as F
 
+from scale.losses import contrastive_loss, dot_products, stream_and_memory_twins
 from scale.memory import POLICIES
-from scale.methods._checks import check_numbers
-from scale.methods._facts import Costs
-from scale.methods._registry import register_method
-from scale.methods.er import ER
+from scale.methods.core.checks import check_numbers
+from scale.methods.core.contrastive import ContrastiveLearner
+from scale.methods.core.facts import Costs
+from scale.methods.core.registry import register_method
+from scale.methods.core.replay import Replay
 from scale.models import ImageShape
 
 FEATURES = "features"  # column of the memory
@@ -20,13 +24,12 @@ FEATURES = "features"  # column of the memory
 
 @register_method("minred")
 @dataclass(kw_only=True)
-class MinRed(ER):
-    """Experience replay; of too many images the one whose nearest neighbour is closest leaves.
+class MinRed(Replay, ContrastiveLearner):
+    """Experience replay; when memory is full, drop the image most similar to another.
 
-    Closeness is the cosine of running means. After each batch an image in memory gets half its old
-    mean and half its feature of today, scaled to unit length before; a new image begins with its
-    feature. Another memory policy that looks at features gets the same means; one that does not
-    costs no features.
+    Similarity is the cosine of running means. After each batch an image in memory keeps half its
+    old mean and takes half its current unit-length feature; a new image starts with its feature.
+    Another memory policy that needs features gets the same means.
 
     References
     ----------
@@ -34,8 +37,8 @@ class MinRed(ER):
     ECCV.
     """
 
-    memory_policy: str = "minred"
-    """Which images stay in memory: psa, random, reservoir, fifo, kmeans, minred, label."""
+    memory_policy: Annotated[str, tyro.conf.arg(metavar=POLICIES.choices())] = "minred"
+    """Which images stay in memory; `scale methods` describes the policies."""
     feature_momentum: float = 0.5
     """Part of the old running mean that stays."""
 
@@ -45,30 +48,25 @@ class MinRed(ER):
             costs = replace(costs, memory=f"{costs.memory} with their features")
         return costs
 
-    def _start(self, image_shape: ImageShape) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         check_numbers(self, "feature_momentum", least=0, most=1)
-        super()._start(image_shape)
-        self._means = torch.empty(0)
+        super().setup(image_shape)
 
-    def _after_batch(self, batch: Tensor, labels: Tensor | None) -> None:
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        for stream_views in self.updates(batch):
+            self.step(self.losses(stream_views, self.replay_views()))
+        if self.memory_.size == 0 or not self.memory_.policy.knows.features:
+            self.remember(batch, labels)
+            return
         stored = len(self.memory_)
-        if self._keeps_means:
-            self._means = F.normalize(super()._candidate_features(batch).cpu(), dim=1)
-            if stored:
-                old = self.memory_.columns[FEATURES]
-                self._means[:stored].lerp_(old, self.feature_momentum)
-                self.memory_.columns[FEATURES] = self._means[:stored]
-        super()._after_batch(batch, labels)
+        means = F.normalize(self.memory_features(batch).cpu(), dim=1)  # (stored + n, d)
+        if stored:
+            means[:stored].lerp_(self.memory_.columns[FEATURES], self.feature_momentum)
+            self.memory_.columns[FEATURES] = means[:stored]
+        self.remember(batch, labels, features=means, columns={FEATURES: means[stored:]})
 
-    @property
-    def _keeps_means(self) -> bool:
-        return self.memory_.size > 0 and self.memory_.policy.knows.features
-
-    def _candidate_features(self, batch: Tensor) -> Tensor:
-        return self._means  # (stored + n, d)
-
-    def _columns(self, batch: Tensor, labels: Tensor | None) -> dict[str, Tensor]:
-        columns = super()._columns(batch, labels)
-        if self._keeps_means:
-            columns = {**columns, FEATURES: self._means[len(self.memory_) :]}
-        return columns
+    def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
+        """Return the loss of an update."""
+        z = self.project(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
+        positives = stream_and_memory_twins(len(stream_views) // 2, len(memory_views) // 2)
+        return {"loss": contrastive_loss(dot_products(z), positives.to(z.device), self.tau)}

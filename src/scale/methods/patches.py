@@ -1,4 +1,4 @@
-"""Clusters of small patches, learned online without gradients: a floor that is hard to beat."""
+"""Clusters of small patches, learned online without gradients: the hardest floor to beat."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from torch import Tensor
 
 from scale.augment import resize
 from scale.memory import Memory
-from scale.methods._base import Learner
-from scale.methods._checks import check_numbers
-from scale.methods._dictionary import PatchDictionary
-from scale.methods._facts import Costs
 from scale.methods._images import resized
-from scale.methods._registry import register_method
-from scale.methods._seeds import generators
-from scale.methods._state import Part, State, flatten, unflatten
-from scale.methods._whitening import Whitening, whitening
+from scale.methods.core.checks import check_numbers
+from scale.methods.core.facts import Costs
+from scale.methods.core.learner import Learner
+from scale.methods.core.registry import register_method
+from scale.methods.core.seeds import generators
+from scale.methods.core.state import Part, State
+from scale.methods.dictionary.patch_dictionary import PatchDictionary
+from scale.methods.readout.whitening import Whitening, whitening
 from scale.models import ImageShape
 
 RIDGE = 0.1  # added to the features' covariance, relative to their mean variance
@@ -26,24 +26,23 @@ RIDGE = 0.1  # added to the features' covariance, relative to their mean varianc
 @register_method("patches")
 @dataclass(kw_only=True)
 class Patches(Learner):
-    """Gives, for each quadrant of an image, how near its patches come to each centroid.
+    """Mean activation of each patch centroid in each quadrant of the image, whitened.
 
-    A `PatchDictionary` clusters the patches of the stream. A patch at distances z of the centroids
-    activates centroid k by max(0, mean(z) - z_k), and activations are averaged over the four
+    A `PatchDictionary` clusters the patches of the stream. A patch at distances z from the
+    centroids activates centroid k by max(0, mean(z) - z_k). Activations are averaged over the four
     quadrants.
 
-    Features are whitened by the covariance that those of a random sample of the stream have. The
-    sample is kept as images, because its features change while the centroids move; a covariance
-    summed up along the stream is worth less.
+    Features are whitened by their covariance over a random sample of the stream. The sample is kept
+    as images, because features change while the centroids move.
 
     Attributes
     ----------
     dictionary_
-        The centroids, and what is known of patches.
+        Centroids and moments of patches.
     memory_
         The sample of the stream.
     diagnostics_
-        Of the last batch: mean distance of a patch to its centroid, and centroids put elsewhere.
+        Of the last batch: mean distance of a patch to its centroid, and centroids moved elsewhere.
 
     References
     ----------
@@ -59,24 +58,24 @@ class Patches(Learner):
     """
 
     clusters: int = 400
-    """Centroids (K); there are four features for each."""
+    """Number of centroids (K); each gives four features."""
     patch_side: int = 6
     """Side of the patches."""
     patches_per_image: int = 16
-    """Patches drawn of each stream image to cluster."""
+    """Patches drawn from each stream image for clustering."""
     epsilon: float = 0.1
-    """Added to the variances of patches when they are whitened."""
+    """Added to the variances of patches before whitening."""
     normalise: bool = True
     """Whiten the features too, and give them length 1."""
     memory_size: int = 1280
-    """Most images in the sample by which features are whitened."""
+    """Maximum number of images in the sample that fits the whitening."""
     image_side: int | None = None
-    """Side that images are brought to; as they come when not given."""
+    """Side that images are resized to; by default they keep their size."""
 
     def costs(self) -> Costs:
         return Costs(memory=f"{self.clusters} centroids and {self.memory_size} images")
 
-    def _start(self, image_shape: ImageShape) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         check_numbers(self, "clusters", "patch_side", "patches_per_image", least=1, whole=True)
         check_numbers(self, "epsilon", above=0)
         check_numbers(self, "memory_size", least=0, whole=True)
@@ -89,16 +88,15 @@ class Patches(Learner):
             epsilon=self.epsilon,
             generator=self._rng,
         )
-        self.memory_ = Memory(self.memory_size, "reservoir", self._memory_rng)
-        self._whitening: Whitening | None = None  # of features; made when asked for
-        self.diagnostics_: dict[str, float] = {}
+        self.memory_: Memory = Memory(self.memory_size, "reservoir", self._memory_rng)
+        self._whitening: Whitening | None = None  # of features; fitted on demand
 
-    def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         self.diagnostics_ = self.dictionary_.learn(resize(batch, self.image_side))
         self.memory_.update(batch)
         self._whitening = None
 
-    def _embed(self, batch: Tensor) -> Tensor:
+    def embed(self, batch: Tensor) -> Tensor:
         features = self._activations(batch)
         if not self.normalise:
             return features  # (n, 4K)
@@ -112,7 +110,7 @@ class Patches(Learner):
         pixels = resize(batch, self.image_side).to(self.device)
         return self.dictionary_.activations(pixels)  # (n, 4K)
 
-    def _parts(self) -> dict[str, Part]:
+    def parts(self) -> dict[str, Part]:
         return {
             "dictionary": self.dictionary_,
             "memory": self.memory_,
@@ -120,9 +118,6 @@ class Patches(Learner):
             "memory_rng": self._memory_rng,
         }
 
-    def state_dict(self) -> State:
-        return flatten(self._parts())
-
     def load_state_dict(self, state: State) -> None:
-        unflatten(self._parts(), state)
+        super().load_state_dict(state)
         self._whitening = None

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from scale.augment import resize
-from scale.methods._base import Learner
-from scale.methods._checks import check_numbers
 from scale.methods._images import resized
-from scale.methods._registry import register_method
-from scale.methods._seeds import generators
-from scale.methods._state import Part, State, flatten, unflatten
+from scale.methods.core.checks import check_numbers
+from scale.methods.core.learner import Learner
+from scale.methods.core.registry import register_method
+from scale.methods.core.seeds import generators
+from scale.methods.core.state import Part
 from scale.models import ImageShape
 
 UNSEEN = 1e-6  # singular value of a direction that no image has confirmed yet
@@ -22,12 +22,11 @@ UNSEEN = 1e-6  # singular value of a direction that no image has confirmed yet
 @register_method("pca")
 @dataclass(kw_only=True)
 class PCA(Learner):
-    """Gives the coordinates of the pixels along their first principal components.
+    """Coordinates of the pixels along their first principal components.
 
     Each batch is merged with the components so far by a singular value decomposition of both, as
     scikit-learn's ``IncrementalPCA`` does, but from batches of any size. The components begin as
-    random orthonormal directions with almost no weight: they serve until the stream has brought
-    better ones.
+    random orthonormal directions with almost no weight; the stream replaces them.
 
     Attributes
     ----------
@@ -51,11 +50,11 @@ class PCA(Learner):
     """
 
     components: int = 64
-    """Most components kept; there are never more than pixels."""
+    """Maximum number of components; at most the number of pixels."""
     image_side: int | None = None
-    """Side that images are brought to; as they come when not given."""
+    """Side that images are resized to; by default they keep their size."""
 
-    def _start(self, image_shape: ImageShape) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         check_numbers(self, "components", least=1, whole=True)
         channels, height, width = resized(image_shape, self.image_side)
         d = channels * height * width
@@ -66,7 +65,7 @@ class PCA(Learner):
         self.mean_ = torch.zeros(d, dtype=torch.float64)
         self.seen_ = torch.zeros((), dtype=torch.float64)
 
-    def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         pixels = resize(batch, self.image_side).flatten(1).double()  # (n, d)
         n, seen = len(pixels), self.seen_
         mean = pixels.mean(0)
@@ -80,26 +79,20 @@ class PCA(Learner):
         self.mean_ += (mean - self.mean_) * (n / (seen + n))
         self.seen_ += n
 
-    def _embed(self, batch: Tensor) -> Tensor:
+    def embed(self, batch: Tensor) -> Tensor:
         pixels = resize(batch.to(self.device), self.image_side).flatten(1)
         components = self.components_.to(self.device, torch.float32)
         centred: Tensor = pixels - self.mean_.to(self.device, torch.float32)
         features: Tensor = centred @ components.T
         return features  # (n, k)
 
-    def _parts(self) -> dict[str, Part]:
+    def parts(self) -> dict[str, Part]:
         return {
             "components": self.components_,
             "singular_values": self.singular_values_,
             "mean": self.mean_,
             "seen": self.seen_,
         }
-
-    def state_dict(self) -> State:
-        return flatten(self._parts())
-
-    def load_state_dict(self, state: State) -> None:
-        unflatten(self._parts(), state)
 
 
 def _with_fixed_signs(directions: Tensor) -> Tensor:

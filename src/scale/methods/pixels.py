@@ -1,4 +1,4 @@
-"""The floor of all floors: the pixels as they are."""
+"""The lowest floor: raw pixels."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import ClassVar
 from torch import Tensor
 
 from scale.augment import resize
-from scale.methods._base import Learner
 from scale.methods._images import resized
-from scale.methods._registry import register_method
-from scale.methods._state import State
+from scale.methods.core.learner import Learner
+from scale.methods.core.registry import register_method
 from scale.models import ImageShape
 
 
 @register_method("pixels")
 @dataclass(kw_only=True)
 class Pixels(Learner):
-    """Gives the pixels, scaled to [0, 1], and learns nothing.
+    """The pixels, scaled to [0, 1]; it learns nothing.
 
     Examples
     --------
@@ -31,19 +30,13 @@ class Pixels(Learner):
     seeded: ClassVar[bool] = False
 
     image_side: int | None = None
-    """Side that images are brought to; as they come when not given."""
+    """Side that images are resized to; by default they keep their size."""
 
-    def _start(self, image_shape: ImageShape) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         resized(image_shape, self.image_side)  # which refuses a side that no image has
 
-    def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         pass
 
-    def _embed(self, batch: Tensor) -> Tensor:
+    def embed(self, batch: Tensor) -> Tensor:
         return resize(batch.to(self.device), self.image_side).flatten(1)  # (n, c * h * w)
-
-    def state_dict(self) -> State:
-        return {}
-
-    def load_state_dict(self, state: State) -> None:
-        pass

@@ -1,4 +1,4 @@
-"""PNN: SimCLR with a progressive network, which grows and freezes what it has learned."""
+"""PNN: SimCLR with a progressive network, which grows columns and freezes the older ones."""
 
 from __future__ import annotations
 
@@ -9,31 +9,30 @@ import torch
 from torch import Tensor, nn
 
 from scale._errors import DamagedFileError
-from scale.methods._checks import check_numbers
-from scale.methods._facts import Costs
-from scale.methods._registry import register_method
-from scale.methods._seeds import generators
-from scale.methods._state import Part, State
-from scale.methods.simclr import SimCLR
+from scale.losses import contrastive_loss, dot_products, twin_positives
+from scale.methods.core.checks import check_numbers
+from scale.methods.core.contrastive import ContrastiveLearner
+from scale.methods.core.facts import Costs
+from scale.methods.core.registry import register_method
+from scale.methods.core.seeds import generators
+from scale.methods.core.state import Part, State
 from scale.models import Columns, ImageShape, build_encoder, build_projector, default_rng
 
 
 @register_method("pnn")
 @dataclass(kw_only=True)
-class PNN(SimCLR):
+class PNN(ContrastiveLearner):
     """NT-Xent on the stream with a new column of the encoder every `column_every` batches.
 
-    Older columns are frozen; the newest sees their outputs through lateral connections, between
-    the stages of our own encoders (see `scale.models.columns`) and, for every encoder, at the
-    features. As in the paper a new column starts from fresh weights, has a projector of its own,
-    and the optimiser starts anew with it; an encoder of the user's own starts from the weights it
-    came with.
+    Older columns are frozen. The newest sees their outputs through lateral connections: between the
+    stages of our own encoders (see `scale.models.columns`), and at the features for every encoder.
+    As in the paper, a new column has fresh weights, a projector and an optimiser of its own; an
+    encoder of your own starts from the weights it came with.
 
-    What differs from the paper: there are no tasks, so columns grow by count of batches up to
-    `max_columns`, and the last goes on learning; and nobody says which column an image belongs to,
-    so features are always the newest column's. A column grows when its first batch comes, not after
-    the last one of its predecessor: there are never features of a column that has learned nothing.
-    (The released code of SCALE and of LUMP puts the same network into its list of columns again.)
+    Two things differ from the paper. Columns grow by count of batches up to `max_columns`, as there
+    are no tasks. Embeddings are always the newest column's, as nobody says which column an image
+    belongs to. A column grows when its first batch arrives, so no embedding comes from an untrained
+    column. (The released code of SCALE and LUMP adds the same network to its columns again.)
 
     References
     ----------
@@ -44,53 +43,56 @@ class PNN(SimCLR):
     column_every: int = 10
     """Stream batches that a column learns from before the next one grows."""
     max_columns: int = 5
-    """Most columns; the last learns from all that remains of the stream."""
+    """Maximum number of columns; the last learns from the rest of the stream."""
 
     def costs(self) -> Costs:
         return replace(super().costs(), memory=f"up to {self.max_columns} columns of weights")
 
-    def _start(self, image_shape: ImageShape) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         check_numbers(self, "column_every", "max_columns", least=1, whole=True)
-        super()._start(image_shape)
-        own = isinstance(self.encoder, nn.Module)
-        # The caller may change theirs, and `load` may be given one with other weights.
-        self._fresh = deepcopy(self.encoder_) if own else None
-        self._network = Columns(self.encoder_)
-        self.encoder_ = self._network
+        super().setup(image_shape)
+        self.columns_ = Columns(self.encoder_)
+        self.encoder_ = self.columns_
         self._column_rng = generators(self.seed, 4)[-1]
         self._batches = torch.zeros((), dtype=torch.int64)
 
-    def _before_batch(self, batch: Tensor, labels: Tensor | None) -> None:
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         due = min(self.max_columns, 1 + int(self._batches) // self.column_every)
-        if len(self._network.columns) < due:  # not so when the batch failed and comes again
-            self._grow()
-
-    def _after_batch(self, batch: Tensor, labels: Tensor | None) -> None:
+        if len(self.columns_.columns) < due:  # not when a batch failed and comes again
+            self.grow()
+        for stream_views in self.updates(batch):
+            self.step(self.losses(stream_views))
         self._batches += 1
-        self.diagnostics_["columns"] = float(len(self._network.columns))
+        self.diagnostics_["columns"] = float(len(self.columns_.columns))
 
-    def _grow(self) -> None:
-        if self._fresh is not None:
-            encoder = deepcopy(self._fresh)
+    def losses(self, stream_views: Tensor) -> dict[str, Tensor]:
+        """Return the loss of an update."""
+        z = self.project(stream_views)  # (2n, 128)
+        positives = twin_positives(len(z) // 2, len(z), device=z.device)
+        return {"loss": contrastive_loss(dot_products(z), positives, self.tau)}
+
+    def grow(self) -> None:
+        """Freeze the columns and add a fresh one, with its projector and optimiser."""
+        if isinstance(self.start_encoder_, nn.Module):
+            encoder = deepcopy(self.start_encoder_).train().requires_grad_(True)
         else:
-            encoder, _ = build_encoder(self.encoder, self._view_shape, self._column_rng)
+            encoder, _ = build_encoder(self.start_encoder_, self.view_shape_, self._column_rng)
         encoder = encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        example = torch.zeros(1, *self._view_shape, device=self.device)
+        example = torch.zeros(1, *self.view_shape_, device=self.device)
         with default_rng(self._column_rng):
-            self._network.grow(encoder.to(self.device), example)
-        self._network.to(self.device)
+            self.columns_.grow(encoder.to(self.device), example)
+        self.columns_.to(self.device)
         projector = build_projector(self.output_dim_, self.projection_dim, self._column_rng)
         self.projector_ = projector.to(self.device).train()
-        self.optimizer_ = self._make_optimizer()
+        self.optimizer_ = self.make_optimizer()
 
-    def _trained(self) -> list[nn.Parameter]:
-        return [p for p in super()._trained() if p.requires_grad]
-
-    def _parts(self) -> dict[str, Part]:
-        columns = torch.tensor(len(self._network.columns))
-        parts = {**super()._parts(), "columns": columns, "batches": self._batches}
-        parts["column_rng"] = self._column_rng
-        return parts if self._fresh is None else {**parts, "fresh": self._fresh}
+    def parts(self) -> dict[str, Part]:
+        return {
+            **super().parts(),
+            "columns": torch.tensor(len(self.columns_.columns)),
+            "batches": self._batches,
+            "column_rng": self._column_rng,
+        }
 
     def load_state_dict(self, state: State) -> None:
         columns = int(state["columns.value"])
@@ -99,8 +101,9 @@ class PNN(SimCLR):
                 f"the state holds {columns} columns, but max_columns is {self.max_columns}; "
                 "load it into a learner with the parameters it was saved with"
             )
-        if columns < len(self._network.columns):
-            self._start(self.image_shape_)
-        while len(self._network.columns) < columns:
-            self._grow()
+        assert self.image_shape_ is not None  # it has started
+        if columns < len(self.columns_.columns):
+            self.setup(self.image_shape_)
+        while len(self.columns_.columns) < columns:
+            self.grow()
         super().load_state_dict(state)

@@ -9,28 +9,28 @@ import torch
 from torch import Tensor
 
 from scale.augment import resize
-from scale.methods._base import Learner
-from scale.methods._contrastive import PIXEL_MEAN, PIXEL_STD, EncoderLike
 from scale.methods._images import resized
-from scale.methods._registry import register_method
-from scale.methods._seeds import generators
-from scale.methods._state import State, flatten, unflatten
+from scale.methods.core.contrastive import PIXEL_MEAN, PIXEL_STD, EncoderLike
+from scale.methods.core.learner import Learner
+from scale.methods.core.registry import register_method
+from scale.methods.core.seeds import generators
+from scale.methods.core.state import Part
 from scale.models import ImageShape, build_encoder
 
 
 @register_method("random")
 @dataclass(kw_only=True)
 class Random(Learner):
-    """Gives the features of the encoder that other methods with this seed start from."""
+    """The features of the untrained encoder that other methods with this seed start from."""
 
     learns: ClassVar[bool] = False
 
     encoder: EncoderLike = "resnet18"
-    """Registered name (resnet18, resnet18_cifar, cnn), or in Python any torch.nn.Module."""
+    """Name of a registered encoder; in Python also any torch.nn.Module from images to features."""
     image_side: int | None = None
-    """Side that images are brought to; as they come when not given."""
+    """Side that images are resized to; by default they keep their size."""
 
-    def _start(self, image_shape: ImageShape) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         weights = generators(self.seed, 1)[0]  # the first of a contrastive learner's
         shape = resized(image_shape, self.image_side)
         encoder, _ = build_encoder(self.encoder, shape, weights)
@@ -38,17 +38,14 @@ class Random(Learner):
         encoder = encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.encoder_: torch.nn.Module = encoder.to(self.device).eval()
 
-    def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         pass
 
-    def _embed(self, batch: Tensor) -> Tensor:
+    def embed(self, batch: Tensor) -> Tensor:
         pixels = resize(batch.to(self.device), self.image_side)
         pixels = pixels.sub_(PIXEL_MEAN).div_(PIXEL_STD)
         h: Tensor = self.encoder_(pixels.contiguous(memory_format=torch.channels_last))
         return h  # (n, d)
 
-    def state_dict(self) -> State:
-        return flatten({"encoder": self.encoder_})
-
-    def load_state_dict(self, state: State) -> None:
-        unflatten({"encoder": self.encoder_}, state)
+    def parts(self) -> dict[str, Part]:
+        return {"encoder": self.encoder_}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import torch
-from torch import Tensor, nn
+import tyro
+from torch import Tensor
 
-from scale._errors import InputError
 from scale.losses import (
     Direction,
     contrastive_loss,
@@ -20,16 +20,30 @@ from scale.losses import (
     symmetric_sne,
     twin_positives,
 )
-from scale.methods._checks import check_numbers
-from scale.methods._past import PastLearner
-from scale.methods._registry import register_method
-from scale.methods._state import Part
+from scale.memory import POLICIES
+from scale.methods.core.checks import check_choice, check_numbers
+from scale.methods.core.contrastive import ContrastiveLearner
+from scale.methods.core.past import Past
+from scale.methods.core.registry import register_method
+from scale.methods.core.replay import Replay
+from scale.methods.core.state import Part
+from scale.models import ImageShape
 
 
 @register_method("scale")
 @dataclass(kw_only=True)
-class SCALE(PastLearner):
+class SCALE(Replay, ContrastiveLearner):
     """Self-supervised contrastive lifelong learning without prior knowledge.
+
+    Each update minimises a contrastive loss, whose positives are stream views of high similarity,
+    plus a forgetting loss, which keeps similarities close to those of the model before this batch.
+    The defaults are ours; the preset ``paper`` has the paper's values, ``released`` those of the
+    released code.
+
+    Attributes
+    ----------
+    past_
+        Encoder and projector before this batch.
 
     References
     ----------
@@ -61,69 +75,68 @@ class SCALE(PastLearner):
         },
     }
 
-    memory_policy: str = "psa"
-    """Which images stay in memory: psa, random, reservoir, fifo, kmeans, minred, label."""
+    memory_policy: Annotated[str, tyro.conf.arg(metavar=POLICIES.choices())] = "psa"
+    """Which images stay in memory; `scale methods` describes the policies."""
     kappa: float = 0.03
     """Temperature of the similarity (paper: 0.1)."""
     mu: float = 0.3
-    """Threshold of pseudo-positives between mean (0) and greatest (1) similarity (paper: 0.05)."""
+    """Threshold of pseudo-positives: 0 is the mean similarity, 1 the maximum (paper: 0.05)."""
     lam: float = 0.1
     """Weight of the forgetting loss (the paper's lambda)."""
     lam_relative: bool = False
     """Multiply lam by first contrastive / first forgetting loss, as the released code does."""
     kappa_past: float | None = None
-    """Temperature of the past similarity (released code: 0.01); kappa when not given."""
+    """Temperature of the past similarity (released code: 0.01); kappa by default."""
     memory_anchors: bool = True
-    """Replayed views are anchors too, with their twin as positive (paper: negatives only)."""
+    """Use replayed views as anchors too, with their twin as positive (paper: negatives only)."""
     forgetting_direction: Direction = "past-to-current"
-    """KL(past || current) or KL(current || past)."""
+    """Direction of the forgetting loss: KL(past || current) or KL(current || past)."""
     similarity: Literal["z", "h"] = "z"
-    """Pseudo-positives by projections of views, or by features of images (released code)."""
+    """Find pseudo-positives by projections z of views, or features h of images (released code)."""
     past_projector: Literal["frozen", "current"] = "frozen"
-    """Past features pass the projector of the past, or today's (released code)."""
+    """Project past features by the past projector, or by the current one (released code)."""
 
-    def _start(self, image_shape: tuple[int, int, int]) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         check_numbers(self, "kappa", above=0)
         check_numbers(self, "mu", "lam", least=0)
         if self.kappa_past is not None:
             check_numbers(self, "kappa_past", above=0)
-        if self.forgetting_direction not in get_args(Direction):
-            raise InputError(
-                f"forgetting_direction must be one of {', '.join(get_args(Direction))}, "
-                f"got {self.forgetting_direction!r}"
-            )
-        if self.similarity not in ("z", "h"):
-            raise InputError(f"similarity must be 'z' or 'h', got {self.similarity!r}")
-        if self.past_projector not in ("frozen", "current"):
-            raise InputError(
-                f"past_projector must be 'frozen' or 'current', got {self.past_projector!r}"
-            )
-        super()._start(image_shape)
+        check_choice(self, "forgetting_direction", get_args(Direction))
+        check_choice(self, "similarity", ("z", "h"))
+        check_choice(self, "past_projector", ("frozen", "current"))
+        super().setup(image_shape)
+        self.past_ = Past(self.encoder_, self.projector_)
         self._lam_scale = torch.tensor(0.0 if self.lam_relative else 1.0, device=self.device)
 
-    def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
-        n = len(stream_views) // 2
-        z = self._forward(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        self.past_.freeze()
+        for stream_views in self.updates(batch):
+            self.step(self.losses(stream_views, self.replay_views()))
+        self.remember(batch, labels)
+
+    def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
+        """Return the losses of an update, and how many pseudo-positives a stream view has."""
+        n, m = len(stream_views) // 2, len(memory_views) // 2
+        z = self.project(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
         dots = dot_products(z)  # (2(m+n), 2(m+n)), for both losses
         p = symmetric_sne(dots, self.kappa)
+
         positives = self._pseudo_positives(p.detach(), n)  # (2n, 2(m+n))
         count = positives.sum() / (2 * n)
         if self.memory_anchors:
-            of_memory = twin_positives(len(memory_views) // 2, len(z), first=2 * n, device=z.device)
+            of_memory = twin_positives(m, len(z), first=2 * n, device=z.device)
             positives = torch.cat([positives, of_memory])  # (2(m+n), 2(m+n))
         contrastive = contrastive_loss(dots, positives, self.tau)
         losses = {"loss": contrastive, "contrastive": contrastive, "pseudo_positives": count}
-        if self.lam > 0:
-            kappa_past = self.kappa if self.kappa_past is None else self.kappa_past
-            p_past = symmetric_sne(
-                dot_products(self._past_z(stream_views, memory_views)), kappa_past
-            )
-            forgetting = forgetting_loss(p, p_past, self.forgetting_direction)
-            losses["loss"] = (
-                contrastive + self._forgetting_weight(contrastive, forgetting) * forgetting
-            )
-            losses["forgetting"] = forgetting
-        return losses
+        if self.lam == 0:
+            return losses
+
+        p_past = self._past_similarity(stream_views, memory_views)
+        forgetting = forgetting_loss(p, p_past, self.forgetting_direction)
+        if self._lam_scale == 0 and forgetting > 0:  # lam_relative, first update
+            self._lam_scale.copy_(contrastive.detach() / forgetting.detach())
+        loss = contrastive + self.lam * self._lam_scale * forgetting
+        return {**losses, "loss": loss, "forgetting": forgetting}
 
     def _pseudo_positives(self, p: Tensor, n: int) -> Tensor:
         if self.similarity == "z":
@@ -132,14 +145,12 @@ class SCALE(PastLearner):
         of_images = image_similarity(self.features_, n, self.kappa)
         return pseudo_positives_of_images(of_images, n, self.mu)
 
-    @property
-    def _past_projector(self) -> nn.Module:
-        return self.projector_ if self.past_projector == "current" else super()._past_projector
+    @torch.no_grad()
+    def _past_similarity(self, stream_views: Tensor, memory_views: Tensor) -> Tensor:
+        h = self.past_.encode(stream_views, memory_views, reuse=self.views == "once")
+        projector = self.past_.projector if self.past_projector == "frozen" else self.projector_
+        kappa = self.kappa if self.kappa_past is None else self.kappa_past
+        return symmetric_sne(dot_products(projector(h)), kappa)  # (2(m+n), 2(m+n))
 
-    def _forgetting_weight(self, contrastive: Tensor, forgetting: Tensor) -> Tensor:
-        if self._lam_scale == 0 and forgetting > 0:
-            self._lam_scale.copy_(contrastive.detach() / forgetting.detach())
-        return self.lam * self._lam_scale
-
-    def _parts(self) -> dict[str, Part]:
-        return {**super()._parts(), "lam_scale": self._lam_scale}
+    def parts(self) -> dict[str, Part]:
+        return {**super().parts(), "lam_scale": self._lam_scale}

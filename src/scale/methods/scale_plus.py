@@ -1,4 +1,4 @@
-"""scale-plus: replay beside a dictionary of patches, read out through what is in memory."""
+"""scale-plus: replay, a dictionary of patches, and a read-out fitted to the images in memory."""
 
 from __future__ import annotations
 
@@ -12,41 +12,42 @@ from torch import Tensor
 
 from scale._errors import InputError
 from scale.augment import resize
-from scale.methods._base import CHUNK
-from scale.methods._checks import check_numbers
-from scale.methods._dictionary import PatchDictionary
-from scale.methods._facts import Costs
+from scale.losses import contrastive_loss, dot_products, stream_and_memory_twins
 from scale.methods._images import resized
-from scale.methods._registry import register_method
-from scale.methods._seeds import generators
-from scale.methods._state import Part, State
-from scale.methods._whitening import Whitening, contrast_whitening
-from scale.methods.er import ER
+from scale.methods.core.checks import check_numbers
+from scale.methods.core.contrastive import ContrastiveLearner
+from scale.methods.core.facts import Costs
+from scale.methods.core.learner import CHUNK
+from scale.methods.core.registry import register_method
+from scale.methods.core.replay import Replay
+from scale.methods.core.seeds import generators
+from scale.methods.core.state import Part, State
+from scale.methods.dictionary.patch_dictionary import PatchDictionary
+from scale.methods.readout.whitening import Whitening, contrast_whitening
 from scale.models import ImageShape
 
-LARGEST_SIDE = 32  # images are brought to it before patches are taken: patches of many are dear
-FEWEST_IMAGES = 16  # in memory, to whiten by: with fewer, features tell less than the encoder's own
+LARGEST_SIDE = 32  # larger images are resized before patches are taken, to limit the cost
+FEWEST_IMAGES = 16  # in memory, to fit the read-out; with fewer the encoder's features are better
 
 
 @register_method("scale-plus")
 @dataclass(kw_only=True)
-class ScalePlus(ER):
-    """Our learner: replay of SCALE's kind without what did not help, and clusters of patches.
+class ScalePlus(Replay, ContrastiveLearner):
+    """Our learner: contrastive replay, patch clusters, and a read-out by discriminant analysis.
 
     The encoder learns as in `er`: NT-Xent over new views of stream and replayed images, every view
-    an anchor, replayed from a reservoir. Beside it a `PatchDictionary` clusters small patches of
-    the stream; it needs no gradient, is of use after the first batch, and keeps what it has found.
+    an anchor, memory a reservoir. Beside it a `PatchDictionary` clusters small patches of the
+    stream. It needs no gradient and is useful after the first batch.
 
-    Features are half the patches' and half the encoder's, together as many as the encoder has. Each
-    half is brought to its square root, turned to directions in which the images in memory differ
-    more than views of one image do, and given a fixed length. It is memory that tells them, so that
-    features depend on the whole stream and not on its last batch. Until 16 images are in memory,
-    features are the encoder's.
+    An embedding is half patches and half encoder, and has the encoder's dimension. Each half takes
+    the signed square root, then linear discriminant analysis with every memory image as its own
+    class, then a fixed length. The read-out depends on memory alone, so on the whole stream and not
+    on its last batch. Before 16 images are in memory, embeddings are the encoder's features.
 
     Attributes
     ----------
     dictionary_
-        The centroids, and what is known of patches; None without patches.
+        Centroids and moments of patches; None without patches.
 
     Examples
     --------
@@ -58,45 +59,45 @@ class ScalePlus(ER):
     """
 
     clusters: int = 400
-    """Centroids of the dictionary; 0: no patches, all features are the encoder's."""
+    """Centroids of the patch dictionary. 0 uses no patches: embeddings come from the encoder."""
     patch_side: int = 6
-    """Side of the patches; half of the image's side when that is less."""
+    """Side of the patches, in pixels; at most half the image's side."""
     patch_weight: float = 2.0
-    """Length of the patches' half of the features; that of the encoder's half is 1."""
+    """Length of the patch half of an embedding; the encoder half has length 1."""
     root: bool = True
-    """Take the square root of features first."""
+    """Take the signed square root of features before the read-out."""
     readout_images: int = 1280
-    """Most images of memory that tell directions of features; fewer make embeddings cheaper."""
+    """Maximum number of memory images used to fit the read-out. Lower it if you embed after every
+    batch."""
     readout_views: int = 1
-    """Views of each of them; 0: features are whitened, whatever views do to them."""
+    """Views of each of these images; 0 whitens the features without looking at views."""
     ridge: float = 0.2
-    """Counted to what views do in every direction, relative to the mean variance of features."""
+    """Ridge added to the covariance of views, as a fraction of the mean feature variance."""
 
     patches_per_image: ClassVar[int] = 16
-    epsilon: ClassVar[float] = 0.1  # added to the variances of patches when they are whitened
+    epsilon: ClassVar[float] = 0.1  # added to the variances of patches before whitening
 
     def costs(self) -> Costs:
         costs = super().costs()
         return replace(costs, memory=f"{costs.memory}, {self.clusters} centroids of patches")
 
-    def _start(self, image_shape: ImageShape) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         check_numbers(self, "clusters", "memory_size", "readout_views", least=0, whole=True)
         check_numbers(self, "readout_images", "patch_side", least=1, whole=True)
         check_numbers(self, "patch_weight", "ridge", above=0)
         if self.memory_size < FEWEST_IMAGES:
             raise InputError(
-                f"memory_size must be {FEWEST_IMAGES} or more, got {self.memory_size}: images in "
-                "memory whiten the features; method er does without"
+                f"memory_size must be {FEWEST_IMAGES} or more, got {self.memory_size}: the "
+                "read-out is fitted to memory images; method er needs none"
             )
-        super()._start(image_shape)
-        self._patch_rng = generators(self.seed, 4)[3]
-        large = max(self._view_shape[1:]) > LARGEST_SIDE
+        super().setup(image_shape)
+        large = max(self.view_shape_[1:]) > LARGEST_SIDE
         self._patch_image_side = LARGEST_SIDE if large else self.augmentation_.size
         self.dictionary_ = self._make_dictionary() if self.clusters else None
-        self._readout: tuple[Whitening | None, Whitening] | None = None  # made when asked for
+        self._readout: tuple[Whitening | None, Whitening] | None = None  # fitted on demand
 
     def _make_dictionary(self) -> PatchDictionary:
-        shape = resized(self._view_shape, self._patch_image_side)
+        shape = resized(self.view_shape_, self._patch_image_side)
         side = min(shape[1:]) // 2
         if side < 1:
             raise InputError(
@@ -108,43 +109,54 @@ class ScalePlus(ER):
             patch_side=min(self.patch_side, side),
             patches_per_image=self.patches_per_image,
             epsilon=self.epsilon,
-            generator=self._patch_rng,
+            generator=generators(self.seed, 4)[3],
         )
 
-    def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         self._readout = None
-        super()._learn(batch, labels)
-        if self.dictionary_ is not None:  # after what may fail: the batch may come again
+        for stream_views in self.updates(batch):
+            self.step(self.losses(stream_views, self.replay_views()))
+        self.remember(batch, labels)
+        if self.dictionary_ is not None:  # last: a batch that failed may come again
             self.dictionary_.learn(resize(batch, self._patch_image_side))
 
-    def _embed(self, batch: Tensor) -> Tensor:
+    def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
+        """Return the loss of an update."""
+        z = self.project(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
+        positives = stream_and_memory_twins(len(stream_views) // 2, len(memory_views) // 2)
+        return {"loss": contrastive_loss(dot_products(z), positives.to(z.device), self.tau)}
+
+    def embed(self, batch: Tensor) -> Tensor:
         if len(self.memory_) < FEWEST_IMAGES:
-            return self._encode(batch)
+            return self.encode_images(batch)
         if self._readout is None:
             self._readout = self._fit_readout()
         of_patches, of_encoder = self._readout
-        learned = F.normalize(of_encoder(self._features(batch)))
+        learned = F.normalize(of_encoder(self._encoder_features(batch)))
         if of_patches is None:
             return learned
-        patches = F.normalize(of_patches(self._activations(batch)))
+        patches = F.normalize(of_patches(self._patch_features(batch)))
         return F.normalize(torch.cat([self.patch_weight * patches, learned], 1))  # (n, d)
 
     def _fit_readout(self) -> tuple[Whitening | None, Whitening]:
-        """Return how patches and encoder are turned, so that both have half of the features."""
+        """Fit the two halves of the read-out to the images in memory."""
         count = min(self.readout_images, len(self.memory_))
-        # Spread over memory, in which images may stand in the order of their arrival.
+        # Spread over memory, whose images may be in the order of their arrival.
         chosen = torch.arange(count) * len(self.memory_) // count
         images = self.memory_.images[chosen]
         of_patches, share = None, 0
         if self.dictionary_ is not None and self.output_dim_ > 1:
             share = min(self.output_dim_ // 2, 4 * self.clusters)
-            of_patches = self._turned(self._activations, images, share)
-        return of_patches, self._turned(self._features, images, self.output_dim_ - share)
+            of_patches = self._fit_half(self._patch_features, images, share)
+        keep = self.output_dim_ - share
+        return of_patches, self._fit_half(self._encoder_features, images, keep)
 
-    def _turned(self, features: Callable[[Tensor], Tensor], images: Tensor, keep: int) -> Whitening:
-        """Return the directions in which features of images differ more than those of views do."""
+    def _fit_half(
+        self, features: Callable[[Tensor], Tensor], images: Tensor, keep: int
+    ) -> Whitening:
+        """Fit discriminant directions: images differ much along them, views of one image little."""
         parts = torch.split(images.to(self.device), CHUNK)
-        rng = generators(self.seed, 5)[4]  # the same views whenever one asks
+        rng = generators(self.seed, 5)[4]  # the same views in every call
         sample = torch.cat([features(part) for part in parts])
         views = [
             torch.cat([features(self.augmentation_(part, rng)) for part in parts])
@@ -152,23 +164,23 @@ class ScalePlus(ER):
         ]
         return contrast_whitening(sample, views, self.ridge, keep)
 
-    def _activations(self, batch: Tensor) -> Tensor:
+    def _patch_features(self, batch: Tensor) -> Tensor:
         assert self.dictionary_ is not None
         pixels = resize(batch.to(self.device), self._patch_image_side)
-        return self._rooted(self.dictionary_.activations(pixels))  # (n, 4K)
+        return self._root(self.dictionary_.activations(pixels))  # (n, 4K)
 
-    def _features(self, batch: Tensor) -> Tensor:
-        return self._rooted(self._encode(batch))  # (n, d)
+    def _encoder_features(self, batch: Tensor) -> Tensor:
+        return self._root(self.encode_images(batch))  # (n, d)
 
-    def _rooted(self, features: Tensor) -> Tensor:
+    def _root(self, features: Tensor) -> Tensor:
         if not self.root:
             return features
-        return features.sign() * features.abs().sqrt()  # an encoder of the user's may go below 0
+        return features.sign() * features.abs().sqrt()  # your own encoder may give negatives
 
-    def _parts(self) -> dict[str, Part]:
-        parts = super()._parts()
+    def parts(self) -> dict[str, Part]:
+        parts = super().parts()
         if self.dictionary_ is not None:
-            parts |= {"dictionary": self.dictionary_, "patch_rng": self._patch_rng}
+            parts |= {"dictionary": self.dictionary_, "patch_rng": self.dictionary_.generator}
         return parts
 
     def load_state_dict(self, state: State) -> None:

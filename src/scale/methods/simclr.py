@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from scale.losses import contrastive_loss, dot_products, twin_positives
-from scale.methods._contrastive import ContrastiveLearner
-from scale.methods._registry import register_method
+from scale.methods.core.contrastive import ContrastiveLearner
+from scale.methods.core.registry import register_method
 
 
 @register_method("simclr")
@@ -22,7 +22,12 @@ class SimCLR(ContrastiveLearner):
     Visual Representations, ICML.
     """
 
-    def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
-        z = self._forward(stream_views)  # (2n, 128)
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        for stream_views in self.updates(batch):
+            self.step(self.losses(stream_views))
+
+    def losses(self, stream_views: Tensor) -> dict[str, Tensor]:
+        """Return the loss of an update."""
+        z = self.project(stream_views)  # (2n, 128)
         positives = twin_positives(len(z) // 2, len(z), device=z.device)
         return {"loss": contrastive_loss(dot_products(z), positives, self.tau)}

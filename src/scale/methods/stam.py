@@ -9,14 +9,14 @@ from torch import Tensor, nn
 
 from scale._errors import InputError
 from scale.augment import resize
-from scale.methods._base import Learner
-from scale.methods._checks import check_numbers
-from scale.methods._facts import Costs
 from scale.methods._images import resized
-from scale.methods._patch_layer import PatchLayer
-from scale.methods._patches import patches_of
-from scale.methods._registry import register_method
-from scale.methods._state import Part, State, flatten, unflatten
+from scale.methods.core.checks import check_numbers
+from scale.methods.core.facts import Costs
+from scale.methods.core.learner import Learner
+from scale.methods.core.registry import register_method
+from scale.methods.core.state import Part
+from scale.methods.dictionary.patches import patches_of
+from scale.methods.dictionary.stam_layer import PatchLayer
 from scale.models import ImageShape
 
 EMBEDDED = 16  # images whose patches are held at once
@@ -25,7 +25,7 @@ EMBEDDED = 16  # images whose patches are held at once
 @register_method("stam")
 @dataclass(kw_only=True)
 class STAM(Learner):
-    """Gives, for each long-term centroid, how near the image's nearest patch comes to it.
+    """The distance from each long-term patch centroid to the image's nearest patch.
 
     Each layer clusters the patches of one size, normalised to mean 0 and variance 1. A patch
     chooses the nearest of the layer's short- and long-term centroids. A short-term centroid moves
@@ -75,21 +75,21 @@ class STAM(Learner):
     stride: int = 2
     """Pixels from one patch to the next."""
     image_side: int | None = None
-    """Side that images are brought to; as they come when not given."""
+    """Side that images are resized to; by default they keep their size."""
     delta: int = 2500
-    """Most short-term centroids of a layer (the paper's Delta)."""
+    """Maximum number of short-term centroids of a layer (the paper's Delta)."""
     long_term_size: int = 1000
-    """Most long-term centroids of a layer; a reservoir of all that came once it is full."""
+    """Maximum number of long-term centroids of a layer; a reservoir once it is full."""
     theta: int = 30
-    """Images that have to choose a centroid before it moves to long-term memory."""
+    """Images that must choose a centroid before it moves to long-term memory."""
     alpha: float = 0.1
     """Step of a chosen short-term centroid towards the patch."""
     percentile: float = 95.0
-    """Of recent distances; patches further than it from all centroids are novel."""
+    """Percentile of recent distances; patches further than it from all centroids are novel."""
     window: int = 1000
-    """How many distances are recent; each image adds ten."""
+    """Number of recent distances; each image adds ten."""
     chunk: int = 1
-    """Images learned from at once; 1 is the original, more are quicker."""
+    """Images learned at once. 1 is the original; more are faster."""
 
     def costs(self) -> Costs:
         sides = ", ".join(str(side) for side in self.receptive_fields)
@@ -98,7 +98,7 @@ class STAM(Learner):
             f"of patches of each side ({sides})"
         )
 
-    def _start(self, image_shape: ImageShape) -> None:
+    def setup(self, image_shape: ImageShape) -> None:
         channels, height, width = resized(image_shape, self.image_side)
         self._check_params(min(height, width))
         self._rng = torch.Generator().manual_seed(self.seed)
@@ -114,7 +114,6 @@ class STAM(Learner):
             )
             for side in self.receptive_fields
         ).to(self.device)
-        self.diagnostics_: dict[str, float] = {}
 
     def _check_params(self, image_side: int) -> None:
         if not self.receptive_fields:
@@ -130,7 +129,7 @@ class STAM(Learner):
         check_numbers(self, "alpha", least=0, most=1)
         check_numbers(self, "percentile", least=0, most=100)
 
-    def _learn(self, batch: Tensor, labels: Tensor | None) -> None:
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         pixels = resize(batch.to(self.device), self.image_side)
         for images in torch.split(pixels, self.chunk):
             for side, layer in self._layers():
@@ -140,7 +139,7 @@ class STAM(Learner):
             "long_term": sum(len(layer.long_term) for _, layer in self._layers()),
         }
 
-    def _embed(self, batch: Tensor) -> Tensor:
+    def embed(self, batch: Tensor) -> Tensor:
         pixels = resize(batch.to(self.device), self.image_side)
         layers = [
             torch.cat(
@@ -158,11 +157,5 @@ class STAM(Learner):
         layers = [layer for layer in self.layers_ if isinstance(layer, PatchLayer)]
         return list(zip(self.receptive_fields, layers, strict=True))
 
-    def _parts(self) -> dict[str, Part]:
+    def parts(self) -> dict[str, Part]:
         return {"layers": self.layers_, "rng": self._rng}
-
-    def state_dict(self) -> State:
-        return flatten(self._parts())
-
-    def load_state_dict(self, state: State) -> None:
-        unflatten(self._parts(), state)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
+import tyro
 from torch import Tensor
 
 from scale.losses import contrastive_loss, dot_products, label_positives
-from scale.methods._facts import Knowledge
-from scale.methods._registry import register_method
-from scale.methods._replay import ReplayLearner
-from scale.models import ImageShape
+from scale.memory import POLICIES
+from scale.methods.core.contrastive import ContrastiveLearner
+from scale.methods.core.facts import Knowledge
+from scale.methods.core.registry import register_method
+from scale.methods.core.replay import Replay
 
 
 @register_method("supcon")
 @dataclass(kw_only=True)
-class SupCon(ReplayLearner):
+class SupCon(Replay, ContrastiveLearner):
     """Supervised contrast over stream and replayed images; label-balanced memory.
 
     Every view is an anchor, and all other views of its class are its positives. It learns from
@@ -38,26 +40,23 @@ class SupCon(ReplayLearner):
 
     knows: ClassVar[Knowledge] = Knowledge(labels=True)
 
-    memory_policy: str = "label"
-    """Which images stay in memory: psa, random, reservoir, fifo, kmeans, minred, label."""
+    memory_policy: Annotated[str, tyro.conf.arg(metavar=POLICIES.choices())] = "label"
+    """Which images stay in memory; `scale methods` describes the policies."""
 
-    def _start(self, image_shape: ImageShape) -> None:
-        super()._start(image_shape)
-        self._stream_labels = torch.empty(0, dtype=torch.int64)
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        assert labels is not None  # checked by partial_fit
+        for stream_views in self.updates(batch):
+            self.step(self.losses(stream_views, self.replay_views(), labels))
+        self.remember(batch, labels)
 
-    def _before_batch(self, batch: Tensor, labels: Tensor | None) -> None:
-        assert labels is not None
-        self._stream_labels = labels
-
-    def _losses(self, stream_views: Tensor, memory_views: Tensor, step: int) -> dict[str, Tensor]:
-        z = self._forward(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
-        positives = label_positives(self._view_labels()).to(z.device)  # (2(m+n), 2(m+n))
+    def losses(
+        self, stream_views: Tensor, memory_views: Tensor, labels: Tensor
+    ) -> dict[str, Tensor]:
+        """Return the loss of an update; `replayed_` says which images the memory views are of."""
+        z = self.project(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
+        of_views = labels.repeat(2)  # (2n,)
+        if len(memory_views):
+            replayed = self.memory_.columns["labels"][self.replayed_]  # (m,)
+            of_views = torch.cat([of_views, replayed.repeat(2)])  # (2(m+n),)
+        positives = label_positives(of_views).to(z.device)  # (2(m+n), 2(m+n))
         return {"loss": contrastive_loss(dot_products(z), positives, self.tau)}
-
-    def _view_labels(self) -> Tensor:
-        """Return the class of each view of this update, (2(m+n),)."""
-        stream = self._stream_labels
-        if len(self.replayed_) == 0:
-            return stream.repeat(2)
-        replayed = self.memory_.columns["labels"][self.replayed_]  # (m,)
-        return torch.cat([stream.repeat(2), replayed.repeat(2)])

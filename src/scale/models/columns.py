@@ -130,8 +130,13 @@ def stages(encoder: nn.Module) -> list[nn.Module]:
     [4, 4, 1]
     """
     if type(encoder) is ResNet18:  # a subclass may compute something else
-        first, *middle, last = (encoder.blocks[i : i + 2] for i in (0, 2, 4, 6))
-        return [nn.Sequential(encoder.stem, first), *middle, nn.Sequential(last, MeanOverMap())]
+        stem = nn.Sequential(
+            encoder.conv1, encoder.bn1, nn.ReLU(inplace=True), encoder.maxpool, encoder.layer1
+        )
+        return [
+            *(stem, encoder.layer2, encoder.layer3),
+            nn.Sequential(encoder.layer4, MeanOverMap()),
+        ]
     if type(encoder) is CNN:
         *layers, last = encoder.layers
         return [*layers, nn.Sequential(last, MeanOverMap())]
@@ -139,7 +144,7 @@ def stages(encoder: nn.Module) -> list[nn.Module]:
 
 
 def _adapter(columns: int, output: Tensor) -> nn.Module:
-    """Return what takes the stacked outputs of so many columns to the size of one."""
+    """Return an adapter from the stacked outputs of the older columns to the size of one."""
     size = output.shape[1]
     linear = nn.Linear if output.ndim == 2 else _conv1x1
     return nn.Sequential(Scale(), linear(columns * size, size), nn.ReLU())

@@ -18,9 +18,9 @@ class BasicBlock(nn.Module):
         self.bn1 = nn.BatchNorm2d(channels)
         self.conv2 = Conv3x3(channels, channels)
         self.bn2 = nn.BatchNorm2d(channels)
-        self.shortcut: nn.Module = nn.Identity()
+        self.downsample: nn.Module = nn.Identity()
         if stride != 1 or in_channels != channels:
-            self.shortcut = nn.Sequential(
+            self.downsample = nn.Sequential(
                 nn.Conv2d(in_channels, channels, 1, stride=stride, bias=False),
                 nn.BatchNorm2d(channels),
             )
@@ -28,11 +28,14 @@ class BasicBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         out = F.relu(self.bn1(self.conv1(x)), inplace=True)
         out = self.bn2(self.conv2(out))
-        return F.relu(out + self.shortcut(x), inplace=True)
+        return F.relu(out + self.downsample(x), inplace=True)
 
 
 class ResNet18(nn.Module):
     """ResNet-18 (He et al., 2016) without its classifier.
+
+    Its parameters have torchvision's names, so torchvision's weights fit and ours fit torchvision's
+    network.
 
     Parameters
     ----------
@@ -47,24 +50,36 @@ class ResNet18(nn.Module):
 
     def __init__(self, in_channels: int = 3, stem: str = "imagenet") -> None:
         super().__init__()
+        self.maxpool: nn.Module = nn.Identity()
         if stem == "imagenet":
-            first = nn.Conv2d(in_channels, 64, 7, stride=2, padding=3, bias=False)
-            pool: nn.Module = nn.MaxPool2d(3, stride=2, padding=1)
+            self.conv1 = nn.Conv2d(in_channels, 64, 7, stride=2, padding=3, bias=False)
+            self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
         else:
-            first = Conv3x3(in_channels, 64)
-            pool = nn.Identity()
-        self.stem = nn.Sequential(first, nn.BatchNorm2d(64), nn.ReLU(inplace=True), pool)
-        blocks = []
-        for in_c, c, stride in ((64, 64, 1), (64, 128, 2), (128, 256, 2), (256, 512, 2)):
-            blocks += [BasicBlock(in_c, c, stride), BasicBlock(c, c, 1)]
-        self.blocks = nn.Sequential(*blocks)
+            self.conv1 = Conv3x3(in_channels, 64)
+        self.bn1 = nn.BatchNorm2d(64)
+        self.layer1 = _layer(64, 64, stride=1)
+        self.layer2 = _layer(64, 128, stride=2)
+        self.layer3 = _layer(128, 256, stride=2)
+        self.layer4 = _layer(256, 512, stride=2)
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, images: Tensor) -> Tensor:
-        maps: Tensor = self.blocks(self.stem(images))
-        return maps.mean(dim=(2, 3))  # (n, 512)
+        maps = self.layer3(self.layer2(self.layer1(self.stem(images))))
+        features: Tensor = self.layer4(maps).mean(dim=(2, 3))
+        return features  # (n, 512)
+
+    def stem(self, images: Tensor) -> Tensor:
+        """Return what the first layer is given."""
+        maps: Tensor = self.maxpool(F.relu(self.bn1(self.conv1(images)), inplace=True))
+        return maps
+
+
+def _layer(in_channels: int, channels: int, stride: int) -> nn.Sequential:
+    return nn.Sequential(
+        BasicBlock(in_channels, channels, stride), BasicBlock(channels, channels, 1)
+    )
 
 
 @register_encoder("resnet18")

@@ -7,21 +7,21 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from scale._errors import InputError
-from scale.methods._moments import Moments
-from scale.methods._windows import windows
+from scale.methods.dictionary.moments import Moments
+from scale.methods.dictionary.windows import windows
 
 CONTRAST = 10 / 255**2  # added to a patch's variance, so that noise in flat patches stays small
-DEAD = 0.1  # a centroid with less than this share of the mean count is put elsewhere
-SETTLED = 100  # unless it won so many patches: what occurred so often is not forgotten later
+DEAD = 0.1  # a centroid below this fraction of the mean count is reseeded
+SETTLED = 100  # unless it has won this many patches, so that old classes keep their centroids
 ELEMENTS = 2**20  # distances held at once: more leave the processor's cache, at half the speed
 
 
 class PatchDictionary(nn.Module):
-    """Clusters patches of a stream, and tells how near the patches of an image come to each.
+    """Clusters patches of a stream, and returns the activations of the clusters in an image.
 
-    Patches are brought to mean 0 and variance 1, whitened, and clustered by k-means in mini-batches
-    in which each centroid is the mean of the patches it ever won. It stays on the CPU in float64:
-    sums over a long stream outgrow float32's digits.
+    Patches are normalised to mean 0 and variance 1, whitened, and clustered by mini-batch k-means:
+    each centroid is the mean of all patches it has won. It stays on the CPU in float64, because
+    sums over a long stream exceed float32's precision.
 
     Parameters
     ----------
@@ -32,17 +32,17 @@ class PatchDictionary(nn.Module):
     patch_side
         Side of the patches.
     patches_per_image
-        Patches drawn of each stream image.
+        Patches drawn from each stream image.
     epsilon
-        Added to the variances of patches when they are whitened.
+        Added to the variances of patches before whitening.
     generator
         Draws the patches, and the first centroids.
 
     Attributes
     ----------
     centroids
-        (K, p), as patches before whitening. Whitening follows the stream and is linear, so the
-        whitened mean of patches is the mean of whitened patches, whatever it has become meanwhile.
+        (K, p), before whitening. Whitening changes along the stream but is linear, so a whitened
+        mean of patches is the mean of whitened patches.
     counts
         Patches that each centroid won, (K,).
     moments
@@ -99,7 +99,7 @@ class PatchDictionary(nn.Module):
         Returns
         -------
         dict
-            Mean distance of a patch to its centroid, and how many centroids were put elsewhere.
+            Mean distance of a patch to its centroid, and the number of reseeded centroids.
         """
         patches = self._draw(pixels).double()  # (patches, p)
         self.moments.update(patches)
@@ -108,9 +108,9 @@ class PatchDictionary(nn.Module):
         return {"distance": self._cluster(patches, whitener), "reseeded": reseeded}
 
     def activations(self, pixels: Tensor) -> Tensor:
-        """Return how near the patches of images come to the centroids, averaged over quadrants.
+        """Return the activations of the centroids, averaged over the quadrants of each image.
 
-        A patch at distances z of the centroids activates centroid k by max(0, mean(z) - z_k).
+        A patch at distances z from the centroids activates centroid k by max(0, mean(z) - z_k).
 
         Parameters
         ----------
@@ -145,24 +145,24 @@ class PatchDictionary(nn.Module):
         return _normalise(grid[image, row, column].flatten(1))
 
     def _reseed(self, patches: Tensor, whitener: Tensor) -> int:
-        """Put centroids that win next to nothing, at first all, where patches have none near."""
+        """Move centroids that win almost nothing, at first all, to patches far from the others."""
         dead = self.counts <= (DEAD * self.counts.mean()).clamp(max=SETTLED)
         moved = dead.nonzero()[: len(patches), 0]
         if len(moved) == 0:
             return 0
         weights = patches.new_full((len(patches),), torch.finfo(patches.dtype).eps)
         if not dead.all():
-            # As in k-means++: drawn uniformly, they would fall into an empty background once more.
+            # As in k-means++: a uniform draw would pick empty background again.
             living = self.centroids[~dead] @ whitener
             weights += torch.cdist(patches @ whitener, living).amin(1).square()
-            # As in scikit-learn's MiniBatchKMeans: a count that keeps them from dying at once.
+            # As in scikit-learn's MiniBatchKMeans: a count that keeps them for a while.
             self.counts[moved] = self.counts[~dead].min()
         chosen = torch.multinomial(weights, len(moved), generator=self.generator)
         self.centroids[moved] = patches[chosen]
         return len(moved)
 
     def _cluster(self, patches: Tensor, whitener: Tensor) -> float:
-        """Move each centroid to the mean of the patches it ever won."""
+        """Move each centroid to the mean of all patches it has won."""
         distances = torch.cdist(patches @ whitener, self.centroids @ whitener)  # (patches, K)
         nearest, winner = distances.min(1)
         won = F.one_hot(winner, len(self.centroids)).double()  # (patches, K)
@@ -180,13 +180,13 @@ class PatchDictionary(nn.Module):
 
 
 def _normalise(patches: Tensor) -> Tensor:
-    """Bring patches, (n, p), to mean 0 and, unless they are flat, to variance 1."""
+    """Normalise patches, (n, p), to mean 0 and, unless they are flat, variance 1."""
     centred = patches - patches.mean(1, keepdim=True)
     return centred.div_((centred.square().mean(1, keepdim=True) + CONTRAST).sqrt_())
 
 
 def _distances(rows: Tensor, centroids: Tensor) -> Tensor:
-    """Return Euclidean distances, (n, K), by one matrix product; `torch.cdist` takes longer."""
+    """Return Euclidean distances, (n, K), by one matrix product; `torch.cdist` is slower."""
     squares = rows.square().sum(1, keepdim=True)
     products = torch.addmm(centroids.square().sum(1), rows, centroids.T, alpha=-2)
     return products.add_(squares).clamp_(min=0).sqrt_()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from scale.memory import Memory
+from scale._errors import ContractError
+from scale.memory import Buffer
 
-Part = nn.Module | Optimizer | Memory | torch.Generator | Tensor
+Part = nn.Module | Optimizer | Buffer | torch.Generator | Tensor
 State = dict[str, Tensor]
 
 
@@ -35,6 +36,47 @@ def unflatten(parts: Mapping[str, Part], state: State) -> None:
                 if name.startswith(prefix)
             },
         )
+
+
+def check_saved(learner: object, params: Iterable[str], parts: Mapping[str, Part]) -> None:
+    """Raise `ContractError` when a learner holds state that its `parts` do not name.
+
+    Parameters
+    ----------
+    learner
+        Its attributes are searched for modules, optimisers, memories and generators.
+    params
+        Names of its parameters, which are not state.
+    parts
+        What it saves.
+    """
+    saved = {id(inner) for part in parts.values() for inner in _contents(part)}
+    for name, value in vars(learner).items():
+        has_state = isinstance(value, nn.Module | Optimizer | Buffer | torch.Generator)
+        if has_state and name not in set(params) and id(value) not in saved:
+            raise ContractError(
+                f"{type(learner).__name__}.{name} would not be saved; return it from parts(), or "
+                "from heads() when it is a module to be trained"
+            )
+
+
+def check_trained(learner: object, params: Iterable[str], optimizer: Optimizer) -> None:
+    """Raise `ContractError` when a learner holds weights to be trained that nothing trains."""
+    trained = {id(parameter) for parameter in _parameters(optimizer)}
+    for name, value in vars(learner).items():
+        if not isinstance(value, nn.Module) or name in set(params):
+            continue
+        if any(p.requires_grad and id(p) not in trained for p in value.parameters()):
+            raise ContractError(
+                f"{type(learner).__name__}.{name} has weights that no update changes; return the "
+                "module from heads(), or freeze it with requires_grad_(False)"
+            )
+
+
+def _contents(part: Part) -> Iterator[object]:
+    yield part
+    if isinstance(part, nn.Module):
+        yield from part.modules()
 
 
 def _state_of(part: Part) -> State:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, TypeVar
 from scale._registry import Registry
 
 if TYPE_CHECKING:
-    from scale.methods._base import Learner
+    from scale.methods.core.learner import Learner
 
 L = TypeVar("L", bound="type[Learner]")
 
 METHODS: Registry[type[Learner]] = Registry("method")
 DEFAULT_METHOD = "scale-plus"
-"""What is run when no method is named."""
+"""The method of a run that names none."""
 
 
 def register_method(name: str) -> Callable[[L], L]:
-    """Return a decorator that files a learner's class under `name`."""
+    """Return a decorator that registers a learner's class under `name`."""
 
     def register(method: L) -> L:
         method.name = name

@@ -1,4 +1,4 @@
-"""Linear maps of features, after which what differs little counts as much as what differs most."""
+"""Whitening and discriminant analysis of features, fitted to a sample."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-ROUNDING = 1e-12  # as a share of all variance: none
-LEAST = 1e-6  # where images differ by less than this share of what views differ by, they are alike
+ROUNDING = 1e-12  # added to the views' covariance, as a fraction of its trace
+LEAST = 1e-6  # eigenvalues below this count as zero
 
 
 class Whitening(NamedTuple):
-    """What is taken from features, (d,), and by what they are multiplied, (d, k)."""
+    """A mean to subtract, (d,), and a matrix to multiply by, (d, k)."""
 
     mean: Tensor
     matrix: Tensor
 
     def __call__(self, features: Tensor) -> Tensor:
-        """Return whitened features, (n, k)."""
+        """Return the mapped features, (n, k)."""
         return (features - self.mean) @ self.matrix
 
 
 def whitening(sample: Tensor, ridge: float) -> Whitening:
-    """Return what whitens features as a sample of them is whitened.
+    """Return the whitening of a sample of features.
 
     Parameters
     ----------
     sample
         (n, d).
     ridge
-        Added to the covariance, relative to its mean variance: directions in which the sample
-        hardly differs are not blown up to noise.
+        Added to the covariance, as a fraction of the mean variance, so that directions of little
+        variance are not amplified to noise.
     """
     mean, rows, added = _centred(sample, ridge)
     identity = torch.eye(rows.shape[1], dtype=rows.dtype)
-    # All whitening matrices give the same distances, and this one is cheap.
+    # All whitening matrices give the same distances; this one is cheap.
     matrix = torch.linalg.solve_triangular(_factor(_moments(rows), added), identity, upper=False).T
     return _like(sample, mean, matrix)
 
@@ -44,48 +44,45 @@ def whitening(sample: Tensor, ridge: float) -> Whitening:
 def contrast_whitening(
     sample: Tensor, views: Sequence[Tensor], ridge: float, keep: int
 ) -> Whitening:
-    """Return what shows how images differ, and little of how views of one image differ.
+    """Return linear discriminant analysis of features, with every image as its own class.
 
-    Directions are those of linear discriminant analysis with every image a class of its own. In
-    each, `lam` is the variance of images over that of views around their image. Features are
-    whitened and multiplied by ``(lam / (lam + 1))**2``, which leaves out what is not to be relied
-    upon, and by one factor for all.
+    Along each direction `lam` is the variance of images divided by the variance of views around
+    their image. Features are whitened and multiplied by ``(lam / (lam + 1))**2``, which suppresses
+    unreliable directions, and by one common factor.
 
     Parameters
     ----------
     sample
         Features of images, (n, d).
     views
-        Features of views of the same images, each (n, d). If there are none, features are whitened
-        and those of little variance left out.
+        Features of views of the same images, each (n, d). Without any, features are whitened and
+        directions of little variance suppressed.
     ridge
-        Variance in all directions that is counted to the views, relative to the mean variance of
-        the sample.
+        Added to the covariance of views, as a fraction of the mean variance of the sample.
     keep
-        Only this many directions, those of greatest `lam`; along directions in which the sample
-        does not differ features are 0. They are turned to a frame that is always the same, so that
-        a sample a little different gives features a little different. If the sample does not
-        differ at all, the first so many features as they are.
+        Number of directions kept, those of greatest `lam`; directions without variance give 0.
+        The result is rotated to a fixed frame (Procrustes), so small changes of the sample stay
+        small. If all rows are equal, return the first `keep` features unchanged.
     """
     mean, rows, added = _centred(sample, ridge)
     around = [view.cpu().double() - mean - rows for view in views] or [rows[:0]]
     moments = _moments(torch.cat(around))
-    # What is added may be nothing beside the moments, and these may not be of full rank.
+    # The ridge may vanish beside the moments, which may not have full rank.
     factor = _factor(moments, added + ROUNDING * moments.diagonal().sum())
-    # In these coordinates views vary by 1 in every direction.
+    # In these coordinates views have variance 1 in every direction.
     rows = torch.linalg.solve_triangular(factor, rows.T, upper=False).T
     lam, axes = _principal(rows, keep)
-    if len(lam) == 0:  # all rows are equal and tell of no direction
+    if len(lam) == 0:  # all rows are equal
         return _like(sample, mean, torch.eye(len(mean), keep, dtype=rows.dtype))
     scales = lam.rsqrt() * (lam / (lam + 1)).square()
     scales = scales / scales.max()
-    turn = _turn(factor @ (axes * (lam * scales)), keep)
-    matrix = torch.linalg.solve_triangular(factor.T, axes * scales, upper=True) @ turn
+    rotation = _rotation(factor @ (axes * (lam * scales)), keep)
+    matrix = torch.linalg.solve_triangular(factor.T, axes * scales, upper=True) @ rotation
     return _like(sample, mean, matrix)
 
 
 def _centred(sample: Tensor, ridge: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the mean, what rows are beside it, and `ridge` of their mean variance."""
+    """Return the mean, the centred rows, and `ridge` times their mean variance."""
     rows = sample.cpu().double()
     mean = rows.mean(0)
     rows = rows - mean
@@ -97,16 +94,16 @@ def _moments(rows: Tensor) -> Tensor:
 
 
 def _factor(moments: Tensor, added: Tensor) -> Tensor:
-    """Return the Cholesky factor of moments with something added to all variances, (d, d)."""
+    """Return the Cholesky factor of the moments plus `added` on the diagonal, (d, d)."""
     moments.diagonal().add_(added)
     factor: Tensor = torch.linalg.cholesky(moments)
     return factor
 
 
 def _principal(rows: Tensor, keep: int) -> tuple[Tensor, Tensor]:
-    """Return the greatest variances of rows, `keep` of them or fewer, and their directions."""
+    """Return at most `keep` greatest variances of rows, and their directions."""
     n, d = rows.shape
-    # Both products have the same variances; the smaller one is cheaper to take apart.
+    # Both products have the same eigenvalues; the smaller one is cheaper.
     products = rows.T @ rows if d <= n else rows @ rows.T
     variances, vectors = torch.linalg.eigh(products / n)  # from the least to the greatest
     variances, vectors = variances[-keep:].flip(0), vectors[:, -keep:].flip(1)
@@ -119,12 +116,12 @@ def _like(sample: Tensor, mean: Tensor, matrix: Tensor) -> Whitening:
     return Whitening(*(part.to(sample.device, torch.float32) for part in (mean, matrix)))
 
 
-def _turn(covariances: Tensor, keep: int) -> Tensor:
-    """Return the rotation, (r, keep), that brings whitened features nearest to a fixed frame.
+def _rotation(covariances: Tensor, keep: int) -> Tensor:
+    """Return the rotation, (r, keep), of whitened features to a fixed random frame.
 
-    Principal axes have no sign and change places when their variances cross. Turned to what a fixed
-    random projection of the features would be (orthogonal Procrustes), whitened features of two
-    moments can be compared. Distances are the same.
+    Principal axes have no sign and change places when their variances cross. Rotated towards a
+    fixed random projection of the features (orthogonal Procrustes), whitened features of two
+    moments can be compared. Distances do not change.
 
     Parameters
     ----------
@@ -135,5 +132,5 @@ def _turn(covariances: Tensor, keep: int) -> Tensor:
     shape = (len(covariances), keep)
     frame = torch.randn(shape, generator=generator, dtype=covariances.dtype)
     left, _, right = torch.linalg.svd(covariances.T @ frame, full_matrices=False)
-    turn: Tensor = left @ right
-    return turn
+    rotation: Tensor = left @ right
+    return rotation

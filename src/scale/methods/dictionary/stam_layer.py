@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from scale.methods._patches import nearest_centroid, nearest_of_each, relative_distances
+from scale.methods.dictionary.patches import nearest_centroid, nearest_of_each, relative_distances
 
 PER_IMAGE = 10  # patches of an image that start a memory, and distances of it that are remembered
 NEVER, SPARED = -1, torch.iinfo(torch.int64).max

@@ -1,13 +1,14 @@
-"""What every method asks of its parameters that are numbers."""
+"""Checks of numeric parameters."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
 
 from scale._errors import InputError
 
-LARGEST_SEED = 2**32 - 1  # more than that scikit-learn does not take
+LARGEST_SEED = 2**32 - 1  # scikit-learn's limit
 
 
 def check_numbers(
@@ -39,6 +40,22 @@ def check_numbers(
     """
     for name in names:
         check_number(name, getattr(owner, name), least=least, above=above, most=most, whole=whole)
+
+
+def check_choice(owner: object, name: str, allowed: Sequence[str]) -> None:
+    """Raise `InputError` unless an attribute of `owner` is one of the allowed words.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> check_choice(SimpleNamespace(views="twice"), "views", ("once", "anew"))
+    Traceback (most recent call last):
+        ...
+    scale._errors.InputError: views must be one of once, anew, got 'twice'
+    """
+    value = getattr(owner, name)
+    if value not in allowed:
+        raise InputError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
 
 
 def check_number(

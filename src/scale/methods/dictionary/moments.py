@@ -1,4 +1,4 @@
-"""Mean and covariance of everything a stream has brought."""
+"""Mean and covariance of all rows of a stream."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 class Moments(nn.Module):
     """Exact mean and covariance of rows that come in batches, each seen once.
 
-    They stay on the CPU in float64: sums over a long stream outgrow float32's digits.
+    They stay on the CPU in float64: sums over a long stream exceed float32's precision.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Moments(nn.Module):
         total = self.count + len(rows)
         shift = rows.mean(0) - self.mean
         centred = rows - rows.mean(0)
-        # Chan's merge: what the batches scatter inside, and how far they lie apart.
+        # Chan's merge: the scatter inside the batches, and the distance of their means.
         self.scatter += centred.T @ centred
         self.scatter += torch.outer(shift, shift) * (self.count * len(rows) / total)
         self.mean += shift * (len(rows) / total)

@@ -1,15 +1,15 @@
-"""Normalised patches of images, and how far they are from centroids."""
+"""Normalised patches of images, and their distances to centroids."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from scale.methods._windows import windows
+from scale.methods.dictionary.windows import windows
 
-FLAT = 1e-5  # a lower deviation is rounding: one grey level in one pixel gives ten times as much
+FLAT = 1e-5  # below this a deviation is rounding: one grey level in one pixel gives ten times it
 SAME = 1e-5  # a lower squared distance, per dimension, is rounding
-ELEMENTS = 2**20  # distances held at once: more leave the processor's cache, at half the speed
+ELEMENTS = 2**20  # distances held at once: more leave the processor's cache and halve the speed
 
 
 def patches_of(images: Tensor, side: int, stride: int) -> Tensor:
@@ -62,7 +62,7 @@ def nearest_centroid(x: Tensor, centroids: Tensor, half_squares: Tensor) -> tupl
 
 
 def relative_distances(patches: Tensor, centroids: Tensor) -> Tensor:
-    """Return how far the nearest patch of each image is from each centroid, (n, k).
+    """Return the distance from each centroid to the nearest patch of each image, (n, k).
 
     The unit is the mean distance of the image's patches to all centroids.
 
@@ -89,7 +89,7 @@ def relative_distances(patches: Tensor, centroids: Tensor) -> Tensor:
 
 
 def nearest_of_each(group: Tensor, distances: Tensor) -> Tensor:
-    """Return the places of the nearest member of each group, in the order of the groups.
+    """Return the index of the nearest member of each group, in the order of the groups.
 
     Examples
     --------

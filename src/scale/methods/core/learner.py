@@ -1,0 +1,297 @@
+"""The contract of every learner."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+import torch
+import tyro
+from torch import Tensor, nn
+
+from scale._errors import InputError, NonFiniteFeaturesError
+from scale._names import did_you_mean
+from scale._tensors import write_tensors
+from scale.memory import Buffer
+from scale.methods._images import as_batch, as_labels
+from scale.methods.core.checks import LARGEST_SEED, check_numbers
+from scale.methods.core.facts import Costs, Knowledge
+from scale.methods.core.state import Part, State, check_saved, flatten, unflatten
+from scale.models import ImageShape
+
+FORMAT = "scale-learner-2"
+CHUNK = 512  # images that transform passes through the encoder at once
+FIT_BATCH = 128  # images of a batch in fit
+
+
+@dataclass(kw_only=True)
+class Learner(ABC):
+    """Learns from batches of unlabelled images, each seen once; gives embeddings at any moment.
+
+    A method is a dataclass whose fields are its parameters. It writes four functions: `setup` makes
+    the learned attributes, `learn` learns from a batch, `embed` returns embeddings, and `parts`
+    names everything that has to be saved. Learned attributes end in ``_``.
+
+    Attributes
+    ----------
+    image_shape_
+        Channels, height and width of the images; None before the first batch.
+    memory_
+        Images of the past; None for a method that keeps none.
+    diagnostics_
+        Numbers about the last batch, by name: losses, counts.
+    features_
+        Encoder features of the last update, (views, d); None without an encoder.
+    """
+
+    name: ClassVar[str]
+    """Name that the method is registered under."""
+    presets: ClassVar[dict[str, dict[str, Any]]] = {}
+    """Named sets of parameters that differ from the defaults."""
+    knows: ClassVar[Knowledge] = Knowledge()
+    """What the method is given beyond the images."""
+    learns: ClassVar[bool] = True
+    """Whether the stream changes the embeddings; most floors do not learn."""
+    seeded: ClassVar[bool] = True
+    """Whether the seed matters."""
+
+    seed: tyro.conf.Fixed[int] = 0  # a run has one seed for all its parts
+    """Seed of everything random: weights, views, memory."""
+    device: str = "cpu"
+    """Where to compute: cpu, cuda, mps, ... The memory stays on the CPU."""
+
+    # Not annotated: an annotation would make them parameters.
+    image_shape_ = cast("ImageShape | None", None)
+    memory_ = cast("Buffer | None", None)
+    diagnostics_ = cast("dict[str, float]", {})
+    features_ = cast("Tensor | None", None)
+
+    def partial_fit(self, images: object, labels: object = None) -> Self:
+        """Learn from the next batch of the stream.
+
+        Parameters
+        ----------
+        images
+            uint8 array or tensor, n x c x h x w or n x h x w x c. It is neither kept nor changed.
+        labels
+            Class of each image, (n,) integers, for the few learners with `needs_labels`. All others
+            refuse them.
+        """
+        batch = as_batch(images, self.image_shape_)
+        if len(batch) == 0:
+            raise InputError("partial_fit got an empty batch; pass at least one image")
+        classes = self._check_labels(labels, len(batch))
+        with self._unstarted_if_it_fails():
+            if self.image_shape_ is None:
+                self.start(_shape_of(batch))
+            self.learn(batch, classes)
+        return self
+
+    def fit(self, images: object, y: object = None) -> Self:
+        """Forget everything, then learn from `images` as one stream, in order and once.
+
+        For scikit-learn, whose pipelines call it. A stream that goes on calls `partial_fit`.
+
+        Parameters
+        ----------
+        images
+            As for `partial_fit`.
+        y
+            Labels, for a learner with `needs_labels`; ignored by all others.
+        """
+        batch = as_batch(images)
+        labels = self._check_labels(y if self.needs_labels else None, len(batch))
+        fresh = dataclasses.replace(self)
+        for at in range(0, len(batch), FIT_BATCH):
+            part = slice(at, at + FIT_BATCH)
+            fresh.partial_fit(batch[part], None if labels is None else labels[part])
+        vars(self).update(vars(fresh))
+        return self
+
+    def transform(self, images: object) -> np.ndarray:
+        """Return the embeddings of images, n x d float32, without learning from them.
+
+        Before the first batch these are the embeddings that learning would start from.
+        """
+        return self._in_chunks(type(self).embed, images)
+
+    def save(self, path: str | Path) -> None:
+        """Write the learner to one safetensors file, from which `scale.load` goes on exactly."""
+        if self.image_shape_ is None:
+            raise InputError("nothing to save yet: call partial_fit first")
+        write_tensors(Path(path), self.state_dict(), self.describe())
+
+    def start(self, image_shape: ImageShape) -> None:
+        """Prepare the learner for images of this shape; the first batch does it otherwise."""
+        check_numbers(self, "seed", least=0, most=LARGEST_SEED, whole=True)
+        try:
+            torch.empty(0, device=self.device)
+        except (RuntimeError, AssertionError) as error:
+            raise InputError(f"device {self.device!r} cannot be used here: {error}") from error
+        with self._unstarted_if_it_fails():
+            self.diagnostics_ = {}
+            self.setup(image_shape)
+            self.image_shape_ = image_shape
+            self._check_parts()
+        vars(self).pop("_before_start", None)
+
+    @abstractmethod
+    def setup(self, image_shape: ImageShape) -> None:
+        """Check the parameters and make the learned attributes."""
+
+    @abstractmethod
+    def learn(self, batch: Tensor, labels: Tensor | None) -> None:
+        """Learn from a checked uint8 batch, (n, c, h, w) with n >= 1.
+
+        `labels`, (n,), are given only when the learner `needs_labels`.
+        """
+
+    @abstractmethod
+    def embed(self, batch: Tensor) -> Tensor:
+        """Return the embeddings of a checked uint8 batch, (n, d); change nothing."""
+
+    def parts(self) -> dict[str, Part]:
+        """Return everything that has to be saved: modules, optimisers, memories, generators."""
+        return {}
+
+    def state_dict(self) -> State:
+        """Return everything learned, generators included, as tensors by name."""
+        return flatten(self.parts())
+
+    def load_state_dict(self, state: State) -> None:
+        """Go on from a `state_dict`; called on a started learner."""
+        unflatten(self.parts(), state)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is needed, beside the state, to make this learner again."""
+        return {
+            "format": FORMAT,
+            "method": self.name,
+            "params": {
+                key: f"module:{type(value).__name__}" if isinstance(value, nn.Module) else value
+                for key, value in self.get_params().items()
+            },
+            "image_shape": list(self.image_shape_ or ()),
+        }
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; `deep` is scikit-learn's and changes nothing."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters before the first batch; a learner that has started refuses."""
+        known = self.get_params()
+        for name in params:
+            if name not in known:
+                raise InputError(
+                    f"{self.name!r} has no parameter {name!r}{did_you_mean(name, known)} "
+                    f"(known: {', '.join(known)})"
+                )
+        if params and self.image_shape_ is not None:
+            raise InputError(
+                "parameters cannot change once learning has started; "
+                "make a new learner with sklearn.base.clone(learner).set_params(...)"
+            )
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether `partial_fit` has to be given labels."""
+        return self.knows.labels
+
+    @property
+    def image_side(self) -> int | None:
+        """Side that images are resized to before anything else; None keeps their size."""
+        return None
+
+    def costs(self) -> Costs:
+        """Return what the method spends on each image of the stream."""
+        return Costs()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True  # embeddings exist before the first batch
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type="transformer",
+            target_tags=TargetTags(required=self.needs_labels),
+            transformer_tags=TransformerTags(),
+            input_tags=InputTags(two_d_array=False, three_d_array=False),
+            no_validation=True,
+        )
+
+    def _check_parts(self) -> None:
+        """Raise `ContractError` for state that the method forgot to name."""
+        check_saved(self, self.get_params(), self.parts())
+
+    def _in_chunks(self, embed: Callable[[Self, Tensor], Tensor], images: object) -> np.ndarray:
+        batch = as_batch(images, self.image_shape_)
+        if len(batch) == 0:
+            raise InputError("transform got an empty batch; pass at least one image")
+        learner = self if self.image_shape_ is not None else self._start_of(_shape_of(batch))
+        try:
+            with torch.no_grad():
+                chunks = [embed(learner, part).float().cpu() for part in torch.split(batch, CHUNK)]
+        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
+            raise _diverged(self.name) from error  # NaN has no decomposition
+        features = torch.cat(chunks)
+        if not torch.isfinite(features).all():
+            raise _diverged(self.name)
+        return features.numpy()
+
+    def _check_labels(self, labels: object, n: int) -> Tensor | None:
+        if self.needs_labels and labels is None:
+            raise InputError(
+                f"{self.name!r} with these parameters learns from labels; pass them too: "
+                "partial_fit(images, labels)"
+            )
+        if not self.needs_labels and labels is not None:
+            raise InputError(f"{self.name!r} may not see labels; call partial_fit(images)")
+        return None if labels is None else as_labels(labels, n)
+
+    def _start_of(self, image_shape: ImageShape) -> Self:
+        """Return what an unstarted learner would start from, and keep it for the next call."""
+        start: Self | None = vars(self).get("_before_start")
+        if (
+            start is None
+            or start.image_shape_ != image_shape
+            or start.get_params() != self.get_params()
+        ):
+            start = dataclasses.replace(self)
+            start.start(image_shape)
+            self._before_start = start
+        return start
+
+    @contextlib.contextmanager
+    def _unstarted_if_it_fails(self) -> Iterator[None]:
+        """Leave an unstarted learner unstarted when its first batch fails."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            if "image_shape_" not in before:
+                vars(self).clear()
+                vars(self).update(before)
+            raise
+
+
+def _shape_of(batch: Tensor) -> ImageShape:
+    channels, height, width = batch.shape[1:]
+    return channels, height, width
+
+
+def _diverged(name: str) -> NonFiniteFeaturesError:
+    return NonFiniteFeaturesError(
+        f"the features of {name!r} are NaN or infinite: learning has diverged; go on from "
+        "an earlier checkpoint, or start again with a lower learning rate"
+    )

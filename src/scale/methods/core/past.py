@@ -1,0 +1,72 @@
+"""The model before this batch, for losses against forgetting."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+
+
+class Past:
+    """Encoder and projector frozen at the last `freeze`, in evaluation mode.
+
+    It is made anew for each stream batch, so it is no part of a learner's state.
+
+    Parameters
+    ----------
+    encoder, projector
+        The modules that learn.
+
+    Attributes
+    ----------
+    model
+        Frozen encoder and projector, one after the other.
+    """
+
+    def __init__(self, encoder: nn.Module, projector: nn.Module) -> None:
+        self._present = nn.Sequential(encoder, projector)
+        self.model = deepcopy(self._present).eval().requires_grad_(False)
+        self._stream: tuple[Tensor, Tensor] | None = None  # views and their features
+
+    @property
+    def encoder(self) -> nn.Module:
+        """The frozen encoder."""
+        return self.model[0]
+
+    @property
+    def projector(self) -> nn.Module:
+        """The frozen projector."""
+        return self.model[1]
+
+    def freeze(self) -> None:
+        """Take over the weights of this moment."""
+        self.model.load_state_dict(self._present.state_dict())
+        self._stream = None
+
+    def encode(self, stream_views: Tensor, memory_views: Tensor, *, reuse: bool) -> Tensor:
+        """Return past features of stream and memory views, (2(m+n), d).
+
+        Parameters
+        ----------
+        stream_views, memory_views
+            (2n, c, h, w) and (2m, c, h, w).
+        reuse
+            Stream views are the same in every update of a batch: encode them once.
+        """
+        with torch.no_grad():
+            if not reuse:
+                h: Tensor = self.encoder(torch.cat([stream_views, memory_views]))
+                return h
+            if self._stream is None or self._stream[0] is not stream_views:
+                self._stream = (stream_views, self.encoder(stream_views))
+            stream_h = self._stream[1]
+            if len(memory_views) == 0:
+                return stream_h
+            return torch.cat([stream_h, self.encoder(memory_views)])
+
+    def project(self, stream_views: Tensor, memory_views: Tensor, *, reuse: bool) -> Tensor:
+        """Return past projections of stream and memory views, (2(m+n), projection_dim)."""
+        with torch.no_grad():
+            z: Tensor = self.projector(self.encode(stream_views, memory_views, reuse=reuse))
+        return z

@@ -1,0 +1,1 @@
+"""Clusters of image patches, learned online without gradients."""

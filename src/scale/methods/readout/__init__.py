@@ -1,0 +1,1 @@
+"""Linear maps from learned features to embeddings."""
