@@ -16,10 +16,10 @@ import tyro
 from torch import Tensor, nn
 
 from scale._errors import DamagedFileError, InputError, NonFiniteFeaturesError
+from scale._images import as_batch, as_labels
 from scale._tensors import read_tensors, write_tensors
 from scale.methods._checks import LARGEST_SEED, check_numbers
 from scale.methods._facts import Costs, Knowledge
-from scale.methods._images import as_batch, as_labels
 from scale.methods._registry import METHODS
 from scale.models import ImageShape
 

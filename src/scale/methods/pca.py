@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from scale._images import resized
 from scale.augment import resize
 from scale.methods._base import Learner
 from scale.methods._checks import check_numbers
-from scale.methods._images import resized
 from scale.methods._registry import register_method
 from scale.methods._seeds import generators
 from scale.methods._state import Part, State, flatten, unflatten

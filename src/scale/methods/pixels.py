@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from scale._images import resized
 from scale.augment import resize
 from scale.methods._base import Learner
-from scale.methods._images import resized
 from scale.methods._registry import register_method
 from scale.methods._state import State
 from scale.models import ImageShape

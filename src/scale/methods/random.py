@@ -8,10 +8,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from scale._images import resized
 from scale.augment import resize
 from scale.methods._base import Learner
 from scale.methods._contrastive import PIXEL_MEAN, PIXEL_STD, EncoderLike
-from scale.methods._images import resized
 from scale.methods._registry import register_method
 from scale.methods._seeds import generators
 from scale.methods._state import State, flatten, unflatten

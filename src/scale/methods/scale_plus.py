@@ -11,12 +11,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from scale._errors import InputError
+from scale._images import resized
 from scale.augment import resize
 from scale.methods._base import CHUNK
 from scale.methods._checks import check_numbers
 from scale.methods._dictionary import PatchDictionary
 from scale.methods._facts import Costs
-from scale.methods._images import resized
 from scale.methods._registry import register_method
 from scale.methods._seeds import generators
 from scale.methods._state import Part, State

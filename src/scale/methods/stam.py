@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from scale._errors import InputError
+from scale._images import resized
 from scale.augment import resize
 from scale.methods._base import Learner
 from scale.methods._checks import check_numbers
 from scale.methods._facts import Costs
-from scale.methods._images import resized
 from scale.methods._patch_layer import PatchLayer
 from scale.methods._patches import patches_of
 from scale.methods._registry import register_method
