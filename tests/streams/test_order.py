@@ -205,15 +205,11 @@ def test_an_unknown_stream_names_the_near_one():
         ("seq", None, {"num_samples": 5}, "no labels; use as-is or iid"),
         ("iid", None, {}, "num_samples"),
         ("iid", None, {"num_samples": 5, "samples_per_class": 2}, "needs labels"),
-        ("seq", np.array([0, 1]), {"samples_per_class": 0}, "at least 1"),
+        ("seq", np.array([0, 1]), {"samples_per_class": 0}, "1 or more"),
         ("seq", np.array([0, 1]), {"class_order": "random"}, "natural"),
         ("seq", np.array([0, 1]), {"seed": -1}, "seed"),
-        ("seq", np.array([]), {}, "labels"),
-        ("seq", np.zeros((2, 2), int), {}, "labels"),
-        ("seq", np.array([0.0, 1.0]), {}, "whole numbers"),
-        ("seq", np.array([0, -1]), {}, "from 0"),
     ],
 )
-def test_what_cannot_be_ordered_is_refused(stream, labels, options, message):
+def test_wrong_options_are_refused(stream, labels, options, message):
     with pytest.raises(InputError, match=message):
         make_order(stream, labels, **options)

@@ -94,7 +94,7 @@ def test_an_empty_order_is_an_empty_stream():
     [
         (np.zeros((2, 1, 4, 4)), {}, "uint8"),
         (np.zeros((2, 4, 4), np.uint8), {}, "N, C, H, W"),
-        (numbered(3), {"batch_size": 0}, "at least 1"),
+        (numbered(3), {"batch_size": 0}, "1 or more"),
         (numbered(3), {"order": np.array([0, 3])}, "3 images"),
         (numbered(3), {"order": np.array([-1, 0])}, "3 images"),
         (numbered(3), {"order": np.array([1, 1])}, "twice"),

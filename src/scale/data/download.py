@@ -52,7 +52,7 @@ def get_dataset(name: str, *, progress: Progress | None = None) -> Path:
                 )
                 if missing := _missing(folder, files):
                     raise DamagedFileError(
-                        f"{missing[0]} arrived with another checksum than the hub's; run again"
+                        f"{missing[0]} did not arrive, or its checksum is not the hub's; run again"
                     )
             (folder / UNFINISHED).unlink(missing_ok=True)
     except ScaleError:

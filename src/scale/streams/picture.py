@@ -40,9 +40,7 @@ def class_over_time(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     if len(order) == 0 or bins < 1:
-        raise InputError(
-            f"a picture needs 1 sample and 1 bin, got {len(order)} and {bins}"
-        )
+        raise InputError(f"a picture needs 1 sample and 1 bin, got {len(order)} and {bins}")
     arriving = np.asarray(labels)[order]
     if arriving.min() < 0 or arriving.max() >= num_classes:
         raise InputError(
