@@ -107,7 +107,7 @@ def as_batch(images: object, image_shape: ImageShape | None = None) -> Tensor:
     if image_shape is not None and batch.shape[1:] != image_shape:
         raise InputError(
             f"images have shape {batch.shape[1:]}, but this learner was started with "
-            f"{image_shape} (channels, height, width); resize them first"
+            f"{image_shape} (channels, height, width); give images of that shape, resized if needed"
         )
     return torch.from_numpy(np.array(batch, order="C"))
 
