@@ -1,4 +1,4 @@
-"""Downloads, for real, from a small hub that runs in the test."""
+"""Downloads from a small hub that runs in the test."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_a_hub_id_is_downloaded_only_by_command(hub: Hub) -> None:
     assert hub.requests == []
 
 
-def test_a_dataset_of_which_one_file_arrived_is_not_taken_for_whole(hub: Hub) -> None:
+def test_an_incomplete_dataset_is_not_loaded_and_can_be_completed(hub: Hub) -> None:
     test = hub.files.pop("data/test-00000-of-00001.parquet")
     with pytest.raises(ScaleError, match=r"tiny is not in .*, and the download of me/tiny was"):
         HubDataset("tiny", "me/tiny")("train", LoadOptions())
@@ -153,7 +153,7 @@ def test_a_dataset_of_which_one_file_arrived_is_not_taken_for_whole(hub: Hub) ->
     assert find_hub_folder("me/tiny") is not None
 
 
-def test_what_is_there_is_not_fetched_again_unless_it_is_damaged(hub: Hub) -> None:
+def test_only_missing_and_damaged_files_are_fetched(hub: Hub) -> None:
     folder = get_dataset("me/tiny")
     hub.requests.clear()
     get_dataset("me/tiny")

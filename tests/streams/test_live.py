@@ -1,4 +1,4 @@
-"""Grouping of images that keep arriving."""
+"""Batches from images that arrive one by one."""
 
 import numpy as np
 import pytest
