@@ -40,7 +40,7 @@ def test_an_image_without_channels_is_grey():
 
 def test_a_camera_may_reuse_its_buffer():
     def camera():
-        frame = np.zeros((4, 4, 3), np.uint8)
+        frame = np.zeros((8, 8, 3), np.uint8)
         for number in range(4):
             frame[:] = number
             yield frame

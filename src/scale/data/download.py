@@ -124,6 +124,7 @@ def _progress_bar(progress: Progress | None, total: int) -> Any:
 
     class Bar(tqdm):  # type: ignore[misc]
         def __init__(self, *args: Any, **kwargs: Any) -> None:
+            kwargs.pop("name", None)  # some versions of huggingface_hub name their bars
             super().__init__(*args, **{**kwargs, "file": io.StringIO(), "disable": False})
 
         def update(self, n: float | None = 1) -> None:

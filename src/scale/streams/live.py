@@ -35,9 +35,9 @@ def batches(source: Iterable[Any], batch_size: int) -> Iterator[Images]:
 
     Examples
     --------
-    >>> camera = (np.zeros((4, 6, 3), np.uint8) for _ in range(5))
+    >>> camera = (np.zeros((8, 6, 3), np.uint8) for _ in range(5))
     >>> [batch.shape for batch in batches(camera, 2)]
-    [(2, 3, 4, 6), (2, 3, 4, 6), (1, 3, 4, 6)]
+    [(2, 3, 8, 6), (2, 3, 8, 6), (1, 3, 8, 6)]
     """
     if batch_size < 1:
         raise InputError(f"batch_size must be 1 or more, got {batch_size}")
