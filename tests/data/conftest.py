@@ -1,4 +1,4 @@
-"""Small real files of every kind that the data station reads."""
+"""Small real files of every kind that `scale.data` reads."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def class_folder(tmp_path: Path, rng: np.random.Generator, save_image: Any) -> P
     return tmp_path / "animals"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def write_parquet() -> Callable[..., Path]:
     """Write images (lossless) and labels in the layout of the hub."""
 

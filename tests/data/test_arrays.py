@@ -10,17 +10,19 @@ from hypothesis import strategies as st
 from scale._errors import DamagedFileError, InputError
 from scale.data import as_images, load_dataset
 
-sides = st.integers(5, 9)
+
+def test_grey_images_need_no_channels(rng: np.random.Generator) -> None:
+    grey = rng.integers(0, 256, (4, 6, 7), dtype=np.uint8)
+    assert np.array_equal(as_images(grey), grey[:, None])
 
 
-@given(st.integers(1, 4), st.sampled_from([1, 3]), sides, sides)
-def test_both_channel_orders_give_the_same_images(n: int, c: int, h: int, w: int) -> None:
-    nchw = np.random.default_rng(n).integers(0, 256, (n, c, h, w), dtype=np.uint8)
-    assert np.array_equal(as_images(nchw), nchw)
-    assert np.array_equal(as_images(nchw.transpose(0, 2, 3, 1)), nchw)
-    assert as_images(nchw.transpose(0, 2, 3, 1)).flags.c_contiguous
-    if c == 1:
-        assert np.array_equal(as_images(nchw[:, 0]), nchw)
+def test_four_channels_keep_their_values_when_resized(rng: np.random.Generator) -> None:
+    deep = rng.integers(0, 256, (3, 8, 8, 4), dtype=np.uint8)
+    deep[..., 3] = 0  # as alpha, it would erase the colours
+    loaded = load_dataset(deep, image_size=4).images
+    assert loaded.shape == (3, 4, 4, 4)
+    assert np.array_equal(loaded[:, :3], load_dataset(deep[..., :3], image_size=4).images)
+    assert np.array_equal(loaded, load_dataset(list(deep), image_size=4).images)
 
 
 @given(st.integers(0, 255))
@@ -33,19 +35,15 @@ def test_floats_in_0_to_1_come_back_as_the_bytes_they_were(value: int) -> None:
 @pytest.mark.parametrize(
     ("array", "says"),
     [
-        (np.zeros((2, 3, 5, 3), np.uint8), "both could be"),
-        (np.zeros((2, 5, 5, 4), np.uint8), "neither is"),
-        (np.zeros((480, 640, 3), np.uint8), "add a first axis"),
-        (np.zeros((5, 5), np.uint8), "add a first axis"),
+        (np.zeros((480, 640, 3), np.uint8), r"images\[None\]"),
         (np.zeros((0, 5, 5), np.uint8), "empty"),
         (np.zeros((2, 5, 5), np.int64), "int64"),
         (np.full((2, 5, 5), np.nan), "NaN"),
-        (np.full((2, 5, 5), np.inf), "infinite"),
-        (np.full((2, 5, 5), 2.5), "0 .. 1"),
+        (np.full((2, 5, 5), 2.5), "in 0..1, got 2.5 to 2.5"),
         (np.array(["a"]), "shape"),
     ],
 )
-def test_arrays_that_are_no_images_are_refused(array: np.ndarray, says: str) -> None:
+def test_other_arrays_are_refused(array: np.ndarray, says: str) -> None:
     with pytest.raises(InputError, match=says):
         load_dataset(array)
 
@@ -94,7 +92,7 @@ def test_npz_labels_can_be_chosen_and_words(tmp_path: Path) -> None:
         load_dataset(tmp_path / "a.npz", label="colour")
 
 
-@pytest.mark.parametrize("labels", [[0.5, 1, 2], [-1, 0, 1], [0, 1], [0, 1, 10**9]])
+@pytest.mark.parametrize("labels", [[0.5, 1, 2], [0, 1], [0, 1, 10**9]])
 def test_npz_with_wrong_labels_is_refused(tmp_path: Path, labels: list[float]) -> None:
     np.savez(tmp_path / "a.npz", images=np.zeros((3, 8, 8), np.uint8), labels=np.array(labels))
     with pytest.raises(InputError):

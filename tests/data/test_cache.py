@@ -36,12 +36,14 @@ print(load_dataset(sys.argv[1]).images.shape)
 """
 
 
-@pytest.fixture
-def parquet(tmp_path: Path, rng: np.random.Generator, write_parquet: Any) -> Path:
+@pytest.fixture(scope="module")
+def parquet(tmp_path_factory: pytest.TempPathFactory, write_parquet: Any) -> Path:
     """600 images: three chunks of the decoder."""
+    rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (600, 8, 8, 3), dtype=np.uint8)
     labels = rng.integers(0, 10, 600).tolist()
-    path: Path = write_parquet(tmp_path / "a.parquet", images, {"label": labels})
+    folder = tmp_path_factory.mktemp("parquet")
+    path: Path = write_parquet(folder / "a.parquet", images, {"label": labels})
     return path
 
 
@@ -78,9 +80,7 @@ def test_two_processes_at_once_agree(parquet: Path, own_cache: Path) -> None:
     assert entry(own_cache).exists()
 
 
-def test_a_process_killed_while_writing_leaves_nothing_in_the_way(
-    parquet: Path, own_cache: Path
-) -> None:
+def test_the_part_of_a_killed_process_is_deleted(parquet: Path, own_cache: Path) -> None:
     process = run(KILLED, parquet)
     assert process.wait() == -signal.SIGKILL
     decoded = own_cache / "decoded"
@@ -125,12 +125,14 @@ def test_sizes_have_entries_of_their_own(class_folder: Path, own_cache: Path) ->
     assert len(list((own_cache / "decoded").glob("*.images"))) == 2
 
 
-def test_a_cache_that_cannot_be_made_is_done_without(parquet: Path, own_cache: Path) -> None:
+def test_without_a_cache_images_are_decoded_in_memory(parquet: Path, own_cache: Path) -> None:
     own_cache.write_text("a file where the folder should be")
     assert load_dataset(parquet).images.shape == (600, 3, 8, 8)
 
 
-def test_a_full_disk_is_done_without_and_left_clean(parquet: Path, own_cache: Path) -> None:
+def test_on_a_full_disk_images_are_decoded_in_memory_and_no_part_is_left(
+    parquet: Path, own_cache: Path
+) -> None:
     process = run(NO_SPACE, parquet)
     assert process.communicate()[0].strip() == "(600, 3, 8, 8)"
     assert not [f for f in (own_cache / "decoded").iterdir() if f.suffix != ".lock"]

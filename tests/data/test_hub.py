@@ -57,7 +57,7 @@ def test_a_hub_id_works_like_a_name(hub: Path) -> None:
     assert len(load_dataset("uoft-cs/cifar100", label="fine_label")) == 24
 
 
-def test_the_users_cache_is_looked_at_too(
+def test_the_users_cache_is_searched_too(
     hub: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SCALE_DATA")
@@ -66,7 +66,7 @@ def test_the_users_cache_is_looked_at_too(
     assert len(load_dataset("cifar100", "test")) == 24
 
 
-def test_what_is_not_here_says_where_it_was_looked_for(
+def test_a_missing_dataset_names_the_searched_folders(
     hub: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody answers there
@@ -101,8 +101,8 @@ def test_a_missing_split_says_which_there_are(hub: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "shape", "classes"),
     [
-        ("cifar100", (3, 32, 32), 20),
-        ("mnist", (1, 28, 28), 10),
+        pytest.param("cifar100", (3, 32, 32), 20, marks=pytest.mark.slow),
+        pytest.param("mnist", (1, 28, 28), 10, marks=pytest.mark.slow),
         ("tinyimagenet10", (3, 64, 64), 10),
     ],
 )

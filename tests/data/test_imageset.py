@@ -32,10 +32,10 @@ def test_subset_does_not_alias_the_whole() -> None:
 @pytest.mark.parametrize(
     "images",
     [
-        np.zeros((2, 3, 4, 4), np.float32),
-        np.zeros((2, 4, 4), np.uint8),
-        np.zeros((2, 4, 4, 3), np.uint8),
-        np.zeros((0, 3, 4, 4), np.uint8),
+        np.zeros((2, 3, 5, 5), np.float32),
+        np.zeros((2, 5, 5), np.uint8),
+        np.zeros((2, 5, 5, 3), np.uint8),
+        np.zeros((0, 3, 5, 5), np.uint8),
     ],
 )
 def test_images_of_another_kind_are_refused(images: np.ndarray) -> None:

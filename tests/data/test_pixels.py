@@ -47,7 +47,7 @@ def test_a_palette_is_looked_up() -> None:
         ("LA", (10, 0), 255),
     ],
 )
-def test_what_is_transparent_shows_white(mode: str, colour: Any, expected: Any) -> None:
+def test_alpha_is_composited_over_white(mode: str, colour: Any, expected: Any) -> None:
     assert read_pixels(encoded(Image.new(mode, (3, 3), colour)))[0, 0].tolist() == expected
 
 
@@ -96,7 +96,7 @@ def test_an_image_that_needs_too_much_memory_is_bad(
 @pytest.mark.parametrize(
     "content", [b"", b"hello", b"%!PS-Adobe-3.0 EPSF-3.0\n", b"\x89PNG\r\n\x1a\n"]
 )
-def test_what_is_no_image_is_bad(content: bytes) -> None:
+def test_other_content_is_bad(content: bytes) -> None:
     with pytest.raises(BadImageError):
         read_pixels(content)
 

@@ -23,7 +23,7 @@ def tiny(tmp_path: Path, write_parquet: Any, monkeypatch: pytest.MonkeyPatch) ->
     return path
 
 
-def test_what_is_here_is_counted_as_it_would_be_loaded(tiny: Path) -> None:
+def test_a_present_dataset_has_the_counts_that_load(tiny: Path) -> None:
     here = status("tinyimagenet10")
     assert here.present
     assert here.splits == {"train": 10}
@@ -31,7 +31,7 @@ def test_what_is_here_is_counted_as_it_would_be_loaded(tiny: Path) -> None:
     assert here.where == str(tiny.parents[1])
 
 
-def test_what_is_not_here_says_how_to_get_it(tiny: Path) -> None:
+def test_a_missing_dataset_says_how_to_get_it(tiny: Path) -> None:
     missing = status("cifar10")
     assert not missing.present
     assert missing.where == "not here: scale data get cifar10"
@@ -44,5 +44,5 @@ def test_a_damaged_file_does_not_stop_the_list(tiny: Path) -> None:
     assert "damaged" in damaged.where
 
 
-def test_the_built_in_ones_are_always_here() -> None:
+def test_built_in_datasets_are_always_present() -> None:
     assert status("digits").where == "built in"

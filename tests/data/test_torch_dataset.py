@@ -67,15 +67,13 @@ def test_grey_and_colour_together_become_colour() -> None:
 @pytest.mark.parametrize(
     ("item", "says"),
     [
-        (torch.full((3, 5, 5), torch.nan), "item 1 of Listed has NaN"),
-        (torch.full((3, 5, 5), -1.5), "before any normalisation"),
-        (np.zeros((3, 5, 3), np.uint8), "cannot tell"),
-        (np.zeros((5, 5), np.int32), "int32"),
-        ("cat.png", "no image"),
+        (torch.full((3, 5, 5), torch.nan), "item 1 of Listed .* NaN"),
+        (np.zeros((5, 6, 7), np.uint8), "channels of item 1"),
+        ("cat.png", "not an image"),
         (np.zeros((9, 9, 3), np.uint8), "image_size"),
     ],
 )
-def test_items_that_are_no_images_are_refused(item: Any, says: str) -> None:
+def test_items_that_are_not_images_are_refused(item: Any, says: str) -> None:
     with pytest.raises(InputError, match=says):
         load_dataset(Listed([PIXELS[0], item]))
 

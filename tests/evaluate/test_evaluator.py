@@ -6,17 +6,17 @@ import pytest
 
 from scale.data import load_dataset
 from scale.evaluate import (
-    PROTOCOLS,
     Evaluator,
     draw_evaluation_sets,
     floor_transforms,
     knn_accuracy,
+    protocol_for,
 )
 
 
 @pytest.fixture(scope="module")
 def digits():
-    protocol = PROTOCOLS["digits"]
+    protocol = protocol_for("digits", [])
     return protocol, draw_evaluation_sets(
         load_dataset("digits", split="train"), load_dataset("digits", split="test"), protocol, 0
     )
@@ -66,7 +66,7 @@ def test_the_size_of_the_chunks_changes_no_feature_and_images_are_given_writable
 
 @pytest.mark.skipif("SCALE_DATA" not in os.environ, reason="needs real images")
 def test_raw_pixels_of_cifar10_reach_the_published_floor():
-    protocol = PROTOCOLS["cifar10"]
+    protocol = protocol_for("cifar10", [])
     train, test = (load_dataset("cifar10", split=split) for split in ("train", "test"))
     sets = draw_evaluation_sets(train, test, protocol, seed=0)
     pixels = floor_transforms(sets.bank_images, image_size=32)["pixels"]

@@ -196,8 +196,8 @@ def test_the_only_methods_that_see_labels_are_the_supervised_references() -> Non
 
 
 WRONG = {
-    "floats": (np.zeros(12), "labels must be integers, got torch.float64"),
-    "bools": (np.zeros(12, bool), "labels must be integers, got torch.bool"),
+    "floats": (np.zeros(12), "labels must be integers, got float64"),
+    "bools": (np.zeros(12, bool), "labels must be integers, got bool"),
     "names": (["cat"] * 12, "labels must be integers, got list"),
     "objects": ([None] * 12, "labels must be integers, got list"),
     "too few": (np.zeros(11, int), r"labels must have shape \(12,\), .* got \(11,\)"),

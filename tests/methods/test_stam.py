@@ -17,7 +17,7 @@ from scale._errors import InputError
 from scale.methods import STAM, load
 from scale.methods.dictionary.patches import nearest_centroid, patches_of, relative_distances
 from scale.methods.dictionary.stam_layer import PER_IMAGE, PatchLayer
-from scale.runs import RECIPES, recipe_params
+from scale.runs import recipe_params
 
 from .learners import images
 
@@ -346,7 +346,7 @@ def test_one_image_at_a_time_batches_do_not_matter() -> None:
     np.testing.assert_array_equal(one.transform(stream), other.transform(stream))
 
 
-@pytest.mark.parametrize("dataset", RECIPES)
+@pytest.mark.parametrize("dataset", SHAPES)
 def test_the_recipes_of_all_datasets_fit_their_images(dataset: str) -> None:
     shape = SHAPES[dataset]
     learner = STAM(**recipe_params(dataset, STAM))

@@ -1,4 +1,4 @@
-"""Orders: what every registered stream promises, and what each of them is."""
+"""Orders: what all registered streams have in common, and each stream."""
 
 import numpy as np
 import pytest
@@ -54,9 +54,13 @@ def test_another_seed_gives_another_order(stream):
     assert not np.array_equal(make_order(stream, labels), make_order(stream, labels, seed=1))
 
 
-@pytest.mark.parametrize("stream", ["iid", "seq", "seq-bl", "seq-cc"])
 @unhurried
-@given(labels=labelled(), u=st.none() | st.integers(1, 40), seed=seeds)
+@given(
+    stream=st.sampled_from(["iid", "seq", "seq-bl", "seq-cc"]),
+    labels=labelled(),
+    u=st.none() | st.integers(1, 40),
+    seed=seeds,
+)
 def test_each_class_gives_u_samples_or_all_it_has(stream, labels, u, seed):
     order = make_order(stream, labels, samples_per_class=u, seed=seed)
     classes, available = np.unique(labels, return_counts=True)
@@ -180,7 +184,7 @@ def test_seq_cc_mixes_the_two_classes_of_a_pair():
 
 @unhurried
 @given(labels=labelled())
-def test_as_is_keeps_every_sample_where_it_lies(labels):
+def test_as_is_keeps_the_order_of_the_data(labels):
     assert np.array_equal(make_order("as-is", labels), np.arange(len(labels)))
     some = make_order("as-is", labels, samples_per_class=2)
     assert (np.diff(some) > 0).all()
@@ -205,15 +209,11 @@ def test_an_unknown_stream_names_the_near_one():
         ("seq", None, {"num_samples": 5}, "no labels; use as-is or iid"),
         ("iid", None, {}, "num_samples"),
         ("iid", None, {"num_samples": 5, "samples_per_class": 2}, "needs labels"),
-        ("seq", np.array([0, 1]), {"samples_per_class": 0}, "at least 1"),
+        ("seq", np.array([0, 1]), {"samples_per_class": 0}, "1 or more"),
         ("seq", np.array([0, 1]), {"class_order": "random"}, "natural"),
         ("seq", np.array([0, 1]), {"seed": -1}, "seed"),
-        ("seq", np.array([]), {}, "labels"),
-        ("seq", np.zeros((2, 2), int), {}, "labels"),
-        ("seq", np.array([0.0, 1.0]), {}, "whole numbers"),
-        ("seq", np.array([0, -1]), {}, "from 0"),
     ],
 )
-def test_what_cannot_be_ordered_is_refused(stream, labels, options, message):
+def test_wrong_options_are_refused(stream, labels, options, message):
     with pytest.raises(InputError, match=message):
         make_order(stream, labels, **options)

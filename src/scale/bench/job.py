@@ -11,8 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from scale.evaluate.protocol import PROTOCOLS
-from scale.runs import RunConfig, recipe_for
+from scale.data import card_for
+from scale.evaluate import Protocol
+from scale.runs import RunConfig
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,10 @@ class Job:
         """Return a hash of everything that decides the outcome, the code apart."""
         config = self.config.to_json()
         del config["threads"]  # an engine's matter, which changes from machine to machine
-        dataset = self.config.dataset
-        config["stream_batch"] = self.config.stream_batch or recipe_for(dataset).stream_batch
-        protocol = PROTOCOLS.get(dataset)
-        content = {
-            "run": config,
-            "protocol": None if protocol is None else dataclasses.asdict(protocol),
-        }
+        card = card_for(self.config.dataset)
+        config["stream_batch"] = self.config.stream_batch or card.stream_batch
+        protocol = dataclasses.asdict(Protocol(**card.protocol)) if card.protocol else None
+        content = {"run": config, "protocol": protocol}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     @property

@@ -8,7 +8,7 @@ from scale.commands._terminal import console, progress, say
 
 
 def data() -> None:
-    """List the datasets, whether they are here, and from where; data get NAME downloads one."""
+    """List the registered datasets and where they are. `scale data get NAME` downloads one."""
     from rich.table import Table
 
     from scale.data import list_datasets
@@ -24,10 +24,10 @@ def data() -> None:
 
 
 def data_get(name: Positional[str]) -> None:
-    """Download a dataset from the Hugging Face hub, verified and resumable.
+    """Download a dataset from the Hugging Face hub. Run it again to complete a broken download.
 
     Args:
-        name: Name of a dataset, or a hub id (owner/name).
+        name: A registered name, or a hub id (owner/name).
     """
     from scale.data import get_dataset
 

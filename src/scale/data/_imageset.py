@@ -1,4 +1,4 @@
-"""What every source of images is turned into."""
+"""Images of one size with their labels: what every source of images gives."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ import numpy as np
 import numpy.typing as npt
 
 from scale._errors import InputError
+from scale._images import CHANNELS
 
 
 @dataclass(frozen=True, eq=False)
 class ImageSet:
-    """Images of one size, with their labels when there are any.
+    """Images of one size, with labels if there are any.
 
     Parameters
     ----------
     images
-        uint8, N x C x H x W, C-contiguous, C = 1 or 3; may be a read-only view of a file.
+        uint8, N x C x H x W, C-contiguous, C = 1, 3 or 4; may be a read-only view of a file.
     labels
         int64, one in 0 .. T-1 per image, or None.
     class_names
         The T names; empty when `labels` is None.
     name, source
-        What it is called and where it came from, for the run's record.
+        The dataset's name and its origin, for the record of a run.
     skipped
-        Files that could not be read, when the caller asked to go on without them.
+        Files that could not be read and were skipped.
 
     Examples
     --------
@@ -44,9 +45,9 @@ class ImageSet:
 
     def __post_init__(self) -> None:
         images, labels = self.images, self.labels
-        if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] not in (1, 3):
+        if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] not in CHANNELS:
             raise InputError(
-                f"the images of {self.name} must be uint8, N x C x H x W with C = 1 or 3; "
+                f"the images of {self.name} must be uint8, N x C x H x W with C = 1, 3 or 4; "
                 f"they are {images.dtype} of shape {images.shape}"
             )
         if 0 in images.shape:
@@ -69,11 +70,11 @@ class ImageSet:
 
     @property
     def num_classes(self) -> int:
-        """T, the number of class names; 0 without labels."""
+        """Number of classes, T; 0 without labels."""
         return len(self.class_names)
 
     def subset(self, indices: Any) -> ImageSet:
-        """Return the images at `indices` (integers, a slice or a mask), in that order, copied."""
+        """Return a copy of the images at `indices`: integers, a slice or a mask."""
         rows = np.arange(len(self))[indices]
         labels = None if self.labels is None else self.labels[rows]
         return replace(self, images=np.ascontiguousarray(self.images[rows]), labels=labels)

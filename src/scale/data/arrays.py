@@ -1,4 +1,4 @@
-"""Arrays, in memory or in .npy and .npz files."""
+"""Arrays of images, in memory or in .npy and .npz files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scale._errors import DamagedFileError, InputError
+from scale._images import CHANNELS, as_uint8, channels_first, check_labels
 from scale.data._imageset import ImageSet
 from scale.data.registry import LoadOptions
 from scale.data.splits import HELD_OUT, match_split
@@ -21,7 +22,8 @@ _MAX_CLASSES = 100_000
 def as_images(array: npt.ArrayLike, name: str = "the array") -> npt.NDArray[np.uint8]:
     """Return images as uint8, N x C x H x W, C-contiguous.
 
-    Accepts N x H x W, N x H x W x C and N x C x H x W with C = 1 or 3, uint8 or floats in 0 .. 1.
+    Accepts N x H x W, N x H x W x C and N x C x H x W with 1, 3 or 4 channels, uint8 or floats in
+    0..1. `scale._images.channels_first` has the rule for the place of the channels.
 
     Examples
     --------
@@ -31,68 +33,33 @@ def as_images(array: npt.ArrayLike, name: str = "the array") -> npt.NDArray[np.u
     values = np.asarray(array)
     if values.size == 0:
         raise InputError(f"{name} is empty (shape {values.shape}); give at least one image")
-    if values.ndim == 3 and values.shape[2] > 4:
-        return np.ascontiguousarray(to_uint8(values, name))[:, None]  # (N, 1, H, W)
-    if values.ndim != 4:
-        hint = "; for a single image add a first axis" if values.ndim in (2, 3) else ""
-        raise InputError(
-            f"{name} has shape {values.shape}; expected N x H x W, N x H x W x C or "
-            f"N x C x H x W{hint}"
-        )
-    first, last = values.shape[1] in (1, 3), values.shape[3] in (1, 3)
-    if first == last:
-        what = "both could be" if first else "neither is"
-        raise InputError(
-            f"{name} has shape {values.shape}: axes 1 and 3 are looked at for the 1 or 3 channels "
-            f"and {what}; give N x C x H x W or N x H x W x C"
-        )
-    images = to_uint8(values, name)
-    return np.ascontiguousarray(images if first else images.transpose(0, 3, 1, 2))
+    if values.ndim == 3 and values.shape[2] > max(CHANNELS):
+        values = values[:, None]  # (N, 1, H, W)
+    return np.ascontiguousarray(as_uint8(channels_first(values, name=name), name, floats=True))
 
 
-def to_uint8(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.uint8]:
-    """Return uint8 values as they are, and floats in 0 .. 1 rounded to 0 .. 255."""
-    if values.dtype == np.uint8:
-        return values
-    if values.dtype.kind != "f":
-        raise InputError(f"{name} is {values.dtype}; give uint8 in 0 .. 255 or floats in 0 .. 1")
-    low, high = values.min(), values.max()  # NaN comes out of both
-    if not np.isfinite([low, high]).all():
-        raise InputError(f"{name} has NaN or infinite values; images must be finite")
-    if low < 0 or high > 1:
-        raise InputError(
-            f"{name} has floats from {low:g} to {high:g}; they must be in 0 .. 1: give the "
-            f"images before any normalisation, or convert them to uint8"
-        )
-    return np.rint(values.astype(np.float32) * 255).astype(np.uint8)
-
-
-def as_labels(
+def number_labels(
     values: npt.ArrayLike, name: str, class_names: tuple[str, ...] = ()
 ) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
-    """Return labels as int64 and a name for each class."""
+    """Return labels as int64 from 0, and a name for each class. Words are numbered in order."""
     labels = np.asarray(values)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.dtype.kind == "U":
-        names, labels = np.unique(labels, return_inverse=True)
-        return labels.astype(np.int64), tuple(str(one) for one in names)
-    if labels.ndim != 1 or labels.dtype.kind not in "iu" or labels.size == 0:
+        words, labels = np.unique(labels, return_inverse=True)
+        return labels.astype(np.int64), tuple(str(one) for one in words)
+    numbers = check_labels(labels, least=0, name=f"the labels of {name}")
+    highest = int(numbers.max(initial=0))
+    if highest >= _MAX_CLASSES:
         raise InputError(
-            f"the labels of {name} are {labels.dtype} of shape {labels.shape}; expected one whole "
-            f"number per image"
+            f"the labels of {name} must be below {_MAX_CLASSES}, got {highest}; number the classes "
+            "from 0"
         )
-    if labels.min() < 0 or labels.max() >= _MAX_CLASSES:
-        raise InputError(
-            f"the labels of {name} go from {labels.min()} to {labels.max()}; number the classes "
-            f"from 0"
-        )
-    names_ = class_names or tuple(str(i) for i in range(int(labels.max()) + 1))
-    return labels.astype(np.int64), names_
+    return numbers, class_names or tuple(str(i) for i in range(highest + 1))
 
 
 def load_npy(path: Path, split: str, options: LoadOptions) -> ImageSet:
-    """Load a .npy file of images; it has no labels and is all train."""
+    """Load a .npy file of images: a train split without labels."""
     match_split(split, ["train"], str(path))
     if options.label is not None:
         raise InputError(f"{path} holds images only, so there is no label {options.label!r}")
@@ -101,16 +68,18 @@ def load_npy(path: Path, split: str, options: LoadOptions) -> ImageSet:
         if not isinstance(array, np.ndarray):
             raise ValueError("a .npz under the name of a .npy")
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise DamagedFileError(f"{path} is no .npy file of numbers; save it again") from error
+        raise DamagedFileError(
+            f"{path} is damaged or not a .npy file of numbers; save it again"
+        ) from error
     return ImageSet(as_images(array, str(path)), None, (), path.stem, str(path))
 
 
 def load_npz(path: Path, split: str, options: LoadOptions) -> ImageSet:
     """Load a .npz file.
 
-    Images are looked for under `x_<split>`, `<split>_images`, `images_<split>`, and for train
-    also under `images` and `x`; labels under `options.label`, or the same with `y` and `labels`;
-    names of classes, which are optional, under `class_names`.
+    Images are `x_<split>`, `<split>_images` or `images_<split>`, for train also `images` or `x`.
+    Labels are `options.label`, or the same names with `y` and `labels`. Names of classes, which are
+    optional, are `class_names`.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -124,10 +93,12 @@ def load_npz(path: Path, split: str, options: LoadOptions) -> ImageSet:
     except InputError:
         raise
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, KeyError) as error:
-        raise DamagedFileError(f"{path} is no .npz file of numbers; save it again") from error
+        raise DamagedFileError(
+            f"{path} is damaged or not a .npz file of numbers; save it again"
+        ) from error
     if raw is None:
         return ImageSet(images, None, (), path.stem, str(path))
-    labels, names = as_labels(raw, str(path), tuple(str(one) for one in given))
+    labels, names = number_labels(raw, str(path), tuple(str(one) for one in given))
     return ImageSet(images, labels, names, path.stem, str(path))
 
 
@@ -149,7 +120,7 @@ def _split_key(file: Mapping[str, Any], short: str, long: str, split: str) -> st
 
 
 def _labels_key(file: Mapping[str, Any], images_key: str) -> str | None:
-    """Return the labels that go by the same pattern as the images that were found."""
+    """Return the labels whose name has the same pattern as that of the images."""
     swapped = [
         images_key.replace("images", "labels"),
         "y" if images_key == "x" else images_key.replace("x_", "y_"),

@@ -1,7 +1,7 @@
 """Decoded images on disk, one file per source, opened as a memory map.
 
-An entry is the raw pixels followed by a JSON description and a fixed tail (magic, length and
-SHA-256 of the description), so it can be written in one go and a shortened file has no tail.
+An entry is the raw pixels, a JSON description, and a tail of fixed size: magic, length and SHA-256
+of the description. So it is written in one pass, and a truncated file has no tail.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scale._files import atomic_path
+from scale._locks import wait_for
 from scale.data.decode import Encoded, Skipped, decode
-from scale.data.locks import locked
 from scale.data.registry import LoadOptions
 
 _MAGIC = b"SCALEDEC"
@@ -31,12 +31,12 @@ _FORMAT = 1
 
 
 class CacheUnwritableError(Exception):
-    """The cache cannot take the images: no space, no permission."""
+    """The cache cannot be written: no space or no permission."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the cache holds of one source."""
+    """The decoded images of one source, and the images that could not be read."""
 
     images: npt.NDArray[np.uint8]
     skipped: list[Skipped]
@@ -51,19 +51,19 @@ def cache_folder() -> Path:
 
 
 def entry_path(encoded: Encoded, image_size: int | None) -> Path:
-    """Return where the decoded images of this source belong."""
+    """Return the file of the decoded images of this source."""
     key = json.dumps([_FORMAT, encoded.identity, image_size])
     return cache_folder() / "decoded" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.images"
 
 
 def read_entry(path: Path, fingerprint: str) -> Entry | None:
-    """Open an entry; None when there is none, it is damaged, or the source has changed."""
+    """Open an entry; None if it is missing or damaged, or if the source has changed."""
     try:
         with open(path, "rb") as file:
             about = _read_description(file)
         if about is None or about["fingerprint"] != fingerprint:
             return None
-        # A plain array, so that what is cut from it is one too.
+        # A plain array, so that its slices are plain arrays, too.
         images = np.asarray(np.memmap(path, np.uint8, mode="r", shape=tuple(about["shape"])))
     except (OSError, ValueError):
         return None
@@ -71,7 +71,7 @@ def read_entry(path: Path, fingerprint: str) -> Entry | None:
 
 
 def build_entry(path: Path, encoded: Encoded, options: LoadOptions) -> None:
-    """Decode into a temporary file that becomes the entry when it is complete."""
+    """Decode into a temporary file; when it is complete, it becomes the entry."""
     with atomic_path(path) as part, open(part, "wb") as file:
         sink = _FileSink(file)
         shape, skipped = decode(encoded, options, sink)
@@ -88,18 +88,18 @@ def build_entry(path: Path, encoded: Encoded, options: LoadOptions) -> None:
 
 @contextlib.contextmanager
 def sole_builder(path: Path) -> Iterator[None]:
-    """Wait until no other process builds this entry, and sweep what killed ones left.
+    """Wait until no other process builds this entry; delete the parts that killed ones left.
 
-    Where the system has no file locks every process builds for itself, which is safe too.
+    Without file locks, every process builds its own part; the last one becomes the entry.
     """
-    with locked(path.with_suffix(".lock")) as alone:
+    with wait_for(path.with_suffix(".lock")) as alone:
         for left in path.parent.glob(f".{path.name}.*.part") if alone else ():
             left.unlink(missing_ok=True)
         yield
 
 
 class _FileSink:
-    """Writes blocks one after the other; a failure is the cache's, never the images'."""
+    """Writes blocks to a file; a failure to write is a `CacheUnwritableError`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

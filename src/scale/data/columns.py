@@ -1,4 +1,4 @@
-"""What a parquet file says about itself: its image column, its label column, its classes."""
+"""The columns of a parquet file: images, labels and the names of classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scale._errors import DamagedFileError, InputError
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns hold the images and the labels, and the names of the classes."""
+    """The image column, the label column and the names of the classes."""
 
     image: str
     label: str | None
@@ -22,7 +22,7 @@ class Columns:
 
     @classmethod
     def of(cls, file: Path, label: str | None) -> Columns:
-        """Read the file's schema; `label` is the caller's choice, None leaves it to the file."""
+        """Read the schema of a file; `label` None takes the file's only label."""
         with opened(file) as parquet:
             schema = parquet.schema_arrow
         features = _features(schema, file)
@@ -58,7 +58,7 @@ def _features(schema: Any, file: Path) -> dict[str, Any]:
 
 
 def _image_column(schema: Any, features: dict[str, Any], file: Path) -> str:
-    """Return the path of the column of bytes."""
+    """Return the path of the column of encoded images."""
     import pyarrow as pa
 
     described = [n for n in schema.names if features.get(n, {}).get("_type") == "Image"]
@@ -78,7 +78,7 @@ def _image_column(schema: Any, features: dict[str, Any], file: Path) -> str:
 
 @contextlib.contextmanager
 def opened(file: Path) -> Iterator[Any]:
-    """Open a parquet file; whatever goes wrong while it is read is the file's fault."""
+    """Open a parquet file; an error while it is read is a `DamagedFileError`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -86,6 +86,7 @@ def opened(file: Path) -> Iterator[Any]:
         with pq.ParquetFile(file) as parquet:
             yield parquet
     except (pa.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())
         raise DamagedFileError(
-            f"{file} is damaged or no parquet file ({' '.join(str(error).split())}); get it again"
+            f"{file} is damaged or not a parquet file ({reason}); get it again"
         ) from error

@@ -1,8 +1,7 @@
-"""Many encoded images to blocks of pixels: in order, in parallel where that pays, bounded."""
+"""Many encoded images to blocks of pixels, in order; large images in threads."""
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -16,30 +15,29 @@ import numpy as np
 import numpy.typing as npt
 
 from scale._errors import InputError
+from scale._machine import cores
 from scale.data.pixels import (
     BadImageError,
     Pixels,
     open_image,
+    read_pixels,
     stack_pixels,
     to_rgb,
 )
 from scale.data.registry import LoadOptions
-from scale.data.workers import Item, Outcome, Workers, read_chunk
 
-# Below this many pixels threads pass the interpreter's lock around more than it is released, and
-# processes decode; below so many images those are not worth starting: two take 5.5 s for 50,000
-# CIFAR images where one takes 7.6 s, but 1.7 s for 5,000 where one takes 0.8 s.
-_WORTH_THREADS = 128 * 128
-_WORTH_PROCESSES = 20_000
+# Smaller images are decoded in this thread: Pillow releases the interpreter's lock too briefly.
+_PIXELS_FOR_THREADS = 128 * 128
 _PIXELS_PER_CHUNK = 1 << 22
+Item = tuple[str, bytes | Path]  # the name that errors use, and the encoded image
+Outcome = tuple[str, Pixels | BadImageError]
 
 
 @dataclass(frozen=True)
 class Encoded:
     """Images that are still encoded.
 
-    `identity` says which images are meant (and names their cache entry); `fingerprint` says what
-    state their files are in, and changes when the files do.
+    `identity` names the source and its cache entry. `fingerprint` changes when the files change.
     """
 
     name: str
@@ -69,15 +67,15 @@ class Sink(Protocol):
 
 
 class _ColourFoundError(Exception):
-    """A colour image among those taken to be grey."""
+    """A colour image in a pass that expects grey ones."""
 
 
 def decode(
     encoded: Encoded, options: LoadOptions, sink: Sink
 ) -> tuple[tuple[int, ...], list[Skipped]]:
-    """Write all images to `sink` and return their common shape (C, H, W) and the bad ones."""
+    """Write all images to `sink`; return their shape (C, H, W) and the unreadable ones."""
     with warnings.catch_warnings():
-        # A bad image is reported once, by us; Pillow's remarks on odd ones help nobody.
+        # We report an unreadable image once; Pillow would warn about odd ones as well.
         warnings.filterwarnings("ignore", module="PIL")
         try:
             return _decode_pass(encoded, options, sink, grey=True)
@@ -86,10 +84,10 @@ def decode(
 
 
 def refuse(bad: Skipped) -> InputError:
-    """Return the error for an image that cannot be read when the caller wants to stop."""
+    """Return the error for an image that cannot be read."""
     return InputError(
-        f"cannot read {bad.name}: {bad.reason}; repair or remove it, or go on without such files "
-        f"with on_bad='skip' (--on-bad skip)"
+        f"cannot read {bad.name}: {bad.reason}; repair or remove it, or skip such files with "
+        f"on_bad='skip' (--on-bad skip)"
     )
 
 
@@ -98,7 +96,7 @@ def _decode_pass(
 ) -> tuple[tuple[int, ...], list[Skipped]]:
     done, skipped = 0, list[Skipped]()
     shape: tuple[int, ...] = ()
-    for outcomes in _outcomes(encoded.items(), encoded.total, options):
+    for outcomes in _outcomes(encoded.items(), options.image_size):
         good: list[tuple[str, Pixels]] = []
         for index, (name, result) in enumerate(outcomes, start=done):
             if not isinstance(result, BadImageError):
@@ -129,51 +127,51 @@ def _check_shapes(rows: list[tuple[str, Pixels]], shape: tuple[int, ...]) -> Non
         if pixels.shape != shape:
             raise InputError(
                 f"{name} is {pixels.shape[1]} x {pixels.shape[0]} pixels, the images before it are "
-                f"{shape[1]} x {shape[0]}; pass image_size to bring all to one size"
+                f"{shape[1]} x {shape[0]}; pass image_size to resize all"
             )
 
 
-def _outcomes(items: Iterator[Item], total: int, options: LoadOptions) -> Iterator[list[Outcome]]:
-    """Decode chunk by chunk, in order, with few chunks in flight: memory stays bounded."""
+def _outcomes(items: Iterator[Item], image_size: int | None) -> Iterator[list[Outcome]]:
+    """Decode chunk by chunk, in order; few chunks at a time, so that memory is bounded."""
     first = list(islice(items, 1))
     pixels = max((_pixel_count(content) for _, content in first), default=1)
     size = min(max(_PIXELS_PER_CHUNK // pixels, 1), 256)
     chunks = _chunked(chain(first, items), size)
-    count = min(_cores(), 8)
-    if count == 1 or (pixels < _WORTH_THREADS and total < _WORTH_PROCESSES):
-        yield from (read_chunk(chunk, options.image_size) for chunk in chunks)
+    threads = min(cores(), 8)
+    if threads == 1 or pixels < _PIXELS_FOR_THREADS:
+        yield from (_read_chunk(chunk, image_size) for chunk in chunks)
         return
-    workers = Workers(count) if pixels < _WORTH_THREADS else None
-    read = read_chunk if workers is None else workers.read_chunk
-    pool = ThreadPoolExecutor(count)
+    pool = ThreadPoolExecutor(threads)
     try:
         running: deque[Future[list[Outcome]]] = deque()
         for chunk in chunks:
-            running.append(pool.submit(read, chunk, options.image_size))
-            if len(running) > 2 * count:
+            running.append(pool.submit(_read_chunk, chunk, image_size))
+            if len(running) > 2 * threads:
                 yield running.popleft().result()
         while running:
             yield running.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
-        if workers is not None:
-            workers.close()
+
+
+def _read_chunk(chunk: list[Item], image_size: int | None) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    for name, content in chunk:
+        try:
+            outcomes.append((name, read_pixels(content, image_size)))
+        except BadImageError as error:
+            outcomes.append((name, error))
+    return outcomes
 
 
 def _pixel_count(content: bytes | Path) -> int:
     try:
         with open_image(content) as image:
             return image.width * image.height
-    except Exception:  # It will be reported in its turn.
-        return _WORTH_THREADS
+    except Exception:  # reported when it is decoded
+        return _PIXELS_FOR_THREADS
 
 
 def _chunked(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
     while chunk := list(islice(items, size)):
         yield chunk
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

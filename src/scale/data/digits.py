@@ -1,4 +1,4 @@
-"""The built-in dataset: real handwritten digits as a camera would see them."""
+"""The built-in datasets: handwritten digits, clean or in a larger frame."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _PLACEMENTS = {"train": 4, "test": 2}
 class Digits:
     """scikit-learn's 8 x 8 digits, clean or placed in a 28 x 28 frame.
 
-    Each source digit belongs to either train or test. In frames it appears in several
-    placements: another size and position, another brightness of ink and paper, a little noise.
-    The images never change: all randomness comes from a generator with a fixed seed.
+    Each source digit is in either train or test. With frames it appears several times, each with
+    its own size, position, brightness of ink and paper, and noise. A fixed seed draws these, so the
+    images never change.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Digits:
 
     def __call__(self, split: str, options: LoadOptions) -> ImageSet:
         if options.label is not None:
-            raise InputError(f"{self.name} has one label only; leave label out")
+            raise InputError(f"{self.name} has only one label; leave label out")
         split = match_split(split, self.counts, self.name)
         ink, labels = _source_digits(split)
         if self.in_frames:
@@ -51,7 +51,7 @@ DATASETS.register("digits8")(Digits("digits8", False, {"train": 1348, "test": 44
 
 
 def _source_digits(split: str) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return ink in 0 .. 1 (N, 8, 8) and labels; a quarter of every class is held out."""
+    """Return ink in 0..1 (N, 8, 8) and labels; a quarter of every class is held out."""
     from sklearn.datasets import load_digits
 
     digits = load_digits()
@@ -66,7 +66,7 @@ def _source_digits(split: str) -> tuple[Floats, npt.NDArray[np.int64]]:
 
 
 def _as_seen(ink: Floats, rng: np.random.Generator) -> Floats:
-    """Draw each digit (N, 8, 8) somewhere in a frame (N, 28, 28), brightness in 0 .. 1."""
+    """Draw each digit (N, 8, 8) at a random place of a frame (N, 28, 28), values in 0..1."""
     n = len(ink)
     size = rng.uniform(12, 24, n)
     top, left = rng.uniform(0, 1, (2, n)) * (_FRAME - size)

@@ -1,4 +1,4 @@
-"""From whatever the user points at to an `ImageSet`."""
+"""From a name, a path or an object to an `ImageSet`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from scale._errors import InputError
 from scale.data._imageset import ImageSet
 from scale.data.arrays import as_images, load_npy, load_npz
-from scale.data.folder import load_folder
+from scale.data.class_folder import load_class_folder
 from scale.data.hub import HubDataset, is_hub_id
 from scale.data.parquet import find_splits, load_parquet, load_parquet_folder
 from scale.data.pixels import resize_all
@@ -30,27 +30,26 @@ def load_dataset(
     on_bad: OnBad = "stop",
     progress: Progress | None = None,
 ) -> ImageSet:
-    """Load images from wherever they are.
+    """Load images and their labels.
 
     Parameters
     ----------
     dataset
         A registered name; a hub id ``owner/name``; the path of a folder of images, a folder of
-        parquet files in the hub's layout, or a .parquet, .npy or .npz file; an array; or any
-        object in the shape of a torch Dataset. A name wins over a folder called the same: write
-        ``./digits`` for the folder.
+        parquet files in the hub's layout, or a .parquet, .npy or .npz file; an array; or an object
+        like a torch Dataset. A name comes before a folder of that name: write ``./digits`` for the
+        folder.
     split
-        ``train``, or the held-out one: test, val, valid and validation stand for each other when
-        only one of them exists. Sources that are not split, objects among them, are all train;
-        asking them for another raises `NoSplitError`.
+        ``train`` or the held-out split. test, val, valid and validation are the same if only one of
+        them exists. Sources without splits are all train, and so are objects; any other split
+        raises `NoSplitError`.
     label
-        Which label to use, where there are several: a column of a parquet file, an array of a
-        .npz file.
+        The label to use if there are several: a column of a parquet file, an array of a .npz file.
     image_size
-        Bring all images to this many pixels a side (short side scaled, centre kept). Without it
-        all images must be of one size.
+        Resize all images to this side: the short side is scaled, the centre is cropped. Needed if
+        images have different sizes.
     on_bad
-        ``"stop"`` at a file that is no readable image, or ``"skip"`` it and note it in `skipped`.
+        ``"stop"`` at a file that cannot be read, or ``"skip"`` it and list it in `skipped`.
     progress
         Called with (done, total) while images are decoded.
 
@@ -82,7 +81,7 @@ def _load(dataset: Any, split: str, options: LoadOptions) -> ImageSet:
         return _load_named(dataset, split, options)
     if isinstance(dataset, os.PathLike):
         return _load_path(Path(dataset), split, options)
-    # The same object as train and as test would be a leak, not a convenience.
+    # One object as both train and test would leak the test images.
     match_split(split, ["train"], f"an object of type {type(dataset).__name__}")
     if isinstance(dataset, np.ndarray):
         if options.label is not None:
@@ -91,7 +90,7 @@ def _load(dataset: Any, split: str, options: LoadOptions) -> ImageSet:
     if hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__"):
         return load_torch_dataset(dataset, options)
     raise InputError(
-        f"a {type(dataset).__name__} is no dataset; give a name, a path, an array or an object "
+        f"a {type(dataset).__name__} is not a dataset; give a name, a path, an array or an object "
         f"with len() and items"
     )
 
@@ -106,14 +105,14 @@ def _load_named(text: str, split: str, options: LoadOptions) -> ImageSet:
         return HubDataset(text, text)(split, options)
     if "/" in text or os.sep in text or path.suffix:
         return _load_path(path, split, options)
-    return DATASETS[text](split, options)  # Raises, and says which names are known.
+    return DATASETS[text](split, options)  # Raises the error that lists the known names.
 
 
 def _load_path(path: Path, split: str, options: LoadOptions) -> ImageSet:
     if path.is_dir():
         if find_splits(path):
             return load_parquet_folder(path, split, options)
-        return load_folder(path, split, options)
+        return load_class_folder(path, split, options)
     if not path.exists():
         raise InputError(f"there is no file or folder {path}; check the path")
     match path.suffix.lower():
@@ -125,5 +124,5 @@ def _load_path(path: Path, split: str, options: LoadOptions) -> ImageSet:
         case ".npz":
             return load_npz(path, split, options)
     raise InputError(
-        f"{path} is no dataset; give a folder of images, or a .parquet, .npy or .npz file"
+        f"{path} is not a dataset; give a folder of images, or a .parquet, .npy or .npz file"
     )

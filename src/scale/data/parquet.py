@@ -1,4 +1,4 @@
-"""Parquet files in the layout of the Hugging Face hub's image datasets."""
+"""Parquet files of images, as the Hugging Face hub has them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ import numpy.typing as npt
 
 from scale._errors import InputError
 from scale.data._imageset import ImageSet
-from scale.data.arrays import as_labels
+from scale.data.arrays import number_labels
+from scale.data.cached_images import cached_images
 from scale.data.columns import Columns, opened
-from scale.data.decode import Encoded
-from scale.data.decoded import decoded
-from scale.data.folder import fingerprint
+from scale.data.decode import Encoded, Item
+from scale.data.listing import fingerprint
 from scale.data.registry import LoadOptions
 from scale.data.splits import match_split
-from scale.data.workers import Item
 
 _SHARD = re.compile(r"(?P<split>[A-Za-z_]+)-(?P<number>\d+)-of-(?P<total>\d+)")
 
 
 def find_splits(folder: Path) -> dict[str, list[Path]]:
-    """Return the files of each split: those called `<split>-*.parquet` anywhere below."""
+    """Return the files of each split: all `<split>-*.parquet` below `folder`."""
     splits: dict[str, list[Path]] = {}
     for file in sorted(folder.rglob("*.parquet")):
         if file.is_file() and not file.name.startswith("."):
@@ -36,7 +35,7 @@ def find_splits(folder: Path) -> dict[str, list[Path]]:
 def load_parquet_folder(
     folder: Path, split: str, options: LoadOptions, name: str = "", first_classes: int | None = None
 ) -> ImageSet:
-    """Load one split of a folder; `first_classes` keeps only labels below it."""
+    """Load one split of a folder; keep only labels below `first_classes`, if it is given."""
     splits = find_splits(folder)
     files = splits[match_split(split, splits, str(folder))]
     _check_shards(files)
@@ -52,9 +51,9 @@ def load_parquet(
     first_classes: int | None = None,
     everything: list[Path] | None = None,
 ) -> ImageSet:
-    """Load the rows of `files`, one after the other.
+    """Load the rows of `files`, in order.
 
-    `everything` is the files of all splits: where labels are words, classes are numbered over all.
+    `everything` are the files of all splits. Labels that are words are numbered over all of them.
     """
     column = Columns.of(files[0], options.label)
     labels, class_names = _read_labels(files, column, everything or files)
@@ -76,11 +75,11 @@ def load_parquet(
         identity=("parquet", [str(f.resolve()) for f in files], column.image, first_classes),
         fingerprint=fingerprint(files, root),
     )
-    return decoded(encoded, options)
+    return cached_images(encoded, options)
 
 
 def count_rows(files: list[Path], label: str | None, first_classes: int | None) -> int:
-    """Count what `load_parquet` would load, without decoding an image."""
+    """Count the images that `load_parquet` would load, without decoding any."""
     if first_classes is None:
         return _count_rows(files)
     labels, _ = _read_labels(files, Columns.of(files[0], label), files)
@@ -94,11 +93,11 @@ def _read_labels(
         return None, ()
     labels = _read_column(files, column.label)
     if labels.dtype.kind == "i" and labels.size and (labels == -1).all():
-        return None, ()  # The hub's way to say that a test split is unlabelled.
+        return None, ()  # The hub marks an unlabelled test split this way.
     if labels.dtype.kind == "U":
         words = np.unique(_read_column(everything, column.label))
         return np.searchsorted(words, labels).astype(np.int64), tuple(str(one) for one in words)
-    return as_labels(labels, str(files[0]), column.class_names)
+    return number_labels(labels, str(files[0]), column.class_names)
 
 
 def _read_column(files: list[Path], column: str) -> npt.NDArray[Any]:
@@ -146,7 +145,7 @@ def _count_rows(files: list[Path]) -> int:
 
 
 def _check_shards(files: list[Path]) -> None:
-    """Refuse half a split, and two datasets that lie side by side."""
+    """Refuse a split with missing files, and two datasets in one folder."""
     folders = sorted({file.parent for file in files})
     if len(folders) > 1:
         raise InputError(
@@ -156,5 +155,5 @@ def _check_shards(files: list[Path]) -> None:
     if shards and len(shards) != int(shards[0]["total"]):
         raise InputError(
             f"{files[0].parent} has {len(shards)} of the {int(shards[0]['total'])} files of split "
-            f"{shards[0]['split']}; get the others (`scale data get` goes on where it stopped)"
+            f"{shards[0]['split']}; get the others with `scale data get`"
         )

@@ -1,4 +1,4 @@
-"""One image, from whatever it is stored as to plain 8-bit grey or RGB pixels."""
+"""One image, from any format to 8-bit grey or RGB pixels."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-Pixels = npt.NDArray[np.uint8]  # (H, W) grey or (H, W, 3) RGB
+Pixels = npt.NDArray[np.uint8]  # (H, W) grey, (H, W, 3) RGB; arrays may have (H, W, 4)
 
-# Only formats that hold photographs: others run programs (EPS) or match text by accident.
+# Only formats of photographs: others run programs (EPS) or match text by accident.
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "MPO", "JPEG2000", "PPM", "AVIF")
 _GREY = ("1", "L", "LA", "La")
 _ALPHA = ("LA", "La", "PA", "RGBA", "RGBa")
 
 
 class BadImageError(Exception):
-    """Not an image that can be used; the message says why."""
+    """An image that cannot be used; the message says why."""
 
 
 def read_pixels(content: bytes | Path, image_size: int | None = None) -> Pixels:
-    """Decode an encoded image, the right way up, scaled to `image_size` when it is given."""
+    """Decode an image, apply its EXIF orientation, and resize it if `image_size` is given."""
     try:
         with open_image(content) as image:
             if getattr(image, "is_animated", False) and image.format != "MPO":
@@ -38,7 +38,7 @@ def read_pixels(content: bytes | Path, image_size: int | None = None) -> Pixels:
 
 
 def open_image(content: bytes | Path) -> Image.Image:
-    """Open without decoding; refuse what is no regular file or would need too much memory."""
+    """Open without decoding; refuse special files and images that need too much memory."""
     if isinstance(content, Path) and not stat.S_ISREG(content.stat().st_mode):
         raise BadImageError("it is not a regular file")
     image = Image.open(
@@ -52,7 +52,7 @@ def open_image(content: bytes | Path) -> Image.Image:
 
 
 def to_pixels(image: Image.Image, image_size: int | None = None) -> Pixels:
-    """Convert any Pillow image; transparency is laid over white, 16 bits become 8."""
+    """Convert any Pillow image: composite alpha over white, scale 16 bits to 8."""
     if image.mode.startswith(("I", "F")):
         image = Image.fromarray(_deep_to_8_bit(np.asarray(image)))
     grey = image.mode in _GREY
@@ -65,24 +65,24 @@ def to_pixels(image: Image.Image, image_size: int | None = None) -> Pixels:
 
 
 def fit_square(image: Image.Image, size: int) -> Image.Image:
-    """Scale the short side to `size` and keep the centre."""
+    """Scale the short side to `size` and crop the centre."""
     if image.size == (size, size):
         return image
     return ImageOps.fit(image, (size, size), method=Image.Resampling.BILINEAR)
 
 
 def resize_all(images: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
-    """Apply `fit_square` to images that are already arrays, N x C x H x W."""
+    """Apply `fit_square` to arrays, N x C x H x W."""
     if images.shape[2:] == (size, size):
         return images
-    hwc = images.transpose(0, 2, 3, 1)  # (N, H, W, C)
-    grey = images.shape[1] == 1
-    scaled = [fit_square(Image.fromarray(i[..., 0] if grey else i), size) for i in hwc]
-    return stack_pixels([np.asarray(i) for i in scaled])
+    # Channel by channel: Pillow would multiply the first three of four channels by the last.
+    planes = images.reshape(-1, *images.shape[2:])  # (N * C, H, W)
+    scaled = [np.asarray(fit_square(Image.fromarray(plane), size)) for plane in planes]
+    return np.stack(scaled).reshape(*images.shape[:2], size, size)
 
 
 def to_rgb(pixels: Pixels) -> Pixels:
-    """Repeat a grey image over three channels; leave a colour one alone."""
+    """Repeat a grey image over three channels; return others unchanged."""
     return np.repeat(pixels[..., None], 3, axis=2) if pixels.ndim == 2 else pixels
 
 
@@ -91,7 +91,7 @@ def stack_pixels(rows: list[Pixels]) -> npt.NDArray[np.uint8]:
     block = np.stack(rows)
     if block.ndim == 3:
         return block[:, None]  # (N, 1, H, W)
-    return np.ascontiguousarray(block.transpose(0, 3, 1, 2))  # (N, 3, H, W)
+    return np.ascontiguousarray(block.transpose(0, 3, 1, 2))  # (N, C, H, W)
 
 
 def _deep_to_8_bit(values: npt.NDArray[np.generic]) -> Pixels:

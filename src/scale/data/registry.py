@@ -1,4 +1,4 @@
-"""Datasets by name, and what a loader is asked for."""
+"""Datasets by name: how each is loaded, and its card."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from scale._registry import Registry
 from scale.data._imageset import ImageSet
+from scale.data.card import CARDS, DatasetCard
 
 Progress = Callable[[int, int], None]
 OnBad = Literal["stop", "skip"]
@@ -15,7 +16,7 @@ OnBad = Literal["stop", "skip"]
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """How to load: see `load_dataset` for the meaning of each."""
+    """How to load; `load_dataset` explains each option."""
 
     label: str | None = None
     image_size: int | None = None
@@ -32,17 +33,59 @@ class Loader(Protocol):
 DATASETS: Registry[Loader] = Registry("dataset")
 
 
-def register_dataset(name: str) -> Callable[[Loader], Loader]:
-    """Return a decorator that makes its loader known to `load_dataset` as `name`.
+def register_dataset(name: str, card: DatasetCard | None = None) -> Callable[[Loader], Loader]:
+    """Return a decorator that registers a loader, so that `load_dataset` finds it by name.
+
+    Parameters
+    ----------
+    name
+        Name of the dataset.
+    card
+        How the dataset is evaluated and which settings suit it. Without a card, the protocol is
+        estimated from the counts and the settings are those for natural images.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scale.data import ImageSet, load_dataset
-    >>> @register_dataset("doctest-blank")
+    >>> @register_dataset("doctest-blank", card=DatasetCard(stream_batch=32))
     ... def blank(split, options):
     ...     return ImageSet(np.zeros((3, 1, 8, 8), np.uint8), None, (), "blank", "made here")
-    >>> len(load_dataset("doctest-blank"))
-    3
+    >>> len(load_dataset("doctest-blank")), card_for("doctest-blank").stream_batch
+    (3, 32)
     """
-    return DATASETS.register(name)
+
+    def register(loader: Loader) -> Loader:
+        DATASETS.register(name)(loader)
+        if card is not None:
+            CARDS[name] = card
+        return loader
+
+    return register
+
+
+def card_for(dataset: str) -> DatasetCard:
+    """Return the card of a dataset, by its name or hub id; anything else has the plain card.
+
+    Examples
+    --------
+    >>> card_for("ylecun/mnist") is card_for("mnist"), card_for("my photos") == DatasetCard()
+    (True, True)
+    """
+    return CARDS.get(registered_name(dataset), DatasetCard())
+
+
+def registered_name(dataset: str) -> str:
+    """Return the name under which a hub id is registered; return anything else unchanged.
+
+    The id of a dataset of which only some classes are registered is unchanged, too.
+
+    Examples
+    --------
+    >>> registered_name("ylecun/mnist"), registered_name("zh-plus/tiny-imagenet")
+    ('mnist', 'zh-plus/tiny-imagenet')
+    """
+    if dataset in DATASETS:  # loads the datasets of other distributions, and with them their cards
+        return dataset
+    whole = {card.hub_id: name for name, card in CARDS.items() if card.first_classes is None}
+    return whole.get(dataset, dataset)

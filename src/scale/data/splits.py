@@ -1,4 +1,4 @@
-"""Which of the splits that exist is meant by the name that was asked for."""
+"""The names of splits, and which names mean the same."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ SPLITS = ("train", *HELD_OUT)
 
 
 def match_split(asked: str, available: Collection[str], where: str) -> str:
-    """Return `asked`, or the one that stands for it: datasets call their held-out images
-    test, val, valid or validation.
+    """Return the available split that `asked` means.
+
+    Datasets call their held-out images test, val, valid or validation: these mean the same.
 
     Examples
     --------

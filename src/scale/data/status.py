@@ -1,4 +1,4 @@
-"""What can be loaded by name, and whether it is here."""
+"""The registered datasets, and whether they are on this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scale.data.registry import DATASETS, Loader
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """One line of the list of datasets."""
+    """A registered dataset and its place on this machine."""
 
     name: str
     hub_id: str | None
@@ -25,7 +25,7 @@ class DatasetStatus:
 
 
 def list_datasets() -> list[DatasetStatus]:
-    """Describe every registered dataset; counts come from the files, no image is decoded.
+    """Describe every registered dataset. Counts come from the files; no image is decoded.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def _hub_status(dataset: HubDataset, folder: Path) -> DatasetStatus:
     files = find_splits(folder)
     try:
         splits = {
-            split: count_rows(files[split], dataset.label, dataset.first_classes)
+            split: count_rows(files[split], dataset.card.label, dataset.card.first_classes)
             for split in sorted(files, key=lambda split: (split != "train", split))
         }
         size = sum(file.stat().st_size for group in files.values() for file in group)

@@ -1,4 +1,4 @@
-"""Any object in the shape of a torch Dataset: `len()`, and items image or (image, label)."""
+"""Objects like a torch Dataset: `len()`, and items that are an image or (image, label)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 from PIL import Image
 
 from scale._errors import InputError
+from scale._images import as_array, as_uint8, channels_first
 from scale.data._imageset import ImageSet
-from scale.data.arrays import as_labels, to_uint8
+from scale.data.arrays import number_labels
 from scale.data.decode import Skipped, refuse
-from scale.data.pixels import Pixels, stack_pixels, to_pixels, to_rgb
+from scale.data.pixels import Pixels, resize_all, stack_pixels, to_pixels, to_rgb
 from scale.data.registry import LoadOptions
 
 
@@ -31,7 +32,7 @@ def load_torch_dataset(dataset: Any, options: LoadOptions) -> ImageSet:
             pixels, label = _read_item(dataset[index], f"item {index} of {name}", options)
         except InputError:
             raise
-        except Exception as error:  # The dataset's own code may raise anything.
+        except Exception as error:  # the dataset's own code may raise anything
             if options.on_bad == "stop":
                 raise refuse(Skipped(index, f"item {index} of {name}", str(error))) from error
             skipped.append(f"item {index} of {name}")
@@ -52,15 +53,15 @@ def _assemble(dataset: Any, rows: list[Pixels], labels: list[Any], skipped: list
     for pixels in rows:
         if pixels.shape != rows[0].shape:
             raise InputError(
-                f"the items of {name} are of different sizes ({rows[0].shape}, {pixels.shape}); "
-                f"pass image_size to bring all to one"
+                f"the items of {name} have different shapes ({rows[0].shape}, {pixels.shape}); "
+                f"pass image_size to resize all, and give all the same channels"
             )
     images = stack_pixels(rows)
     if any(label is None for label in labels):
         return ImageSet(images, None, (), name, "an object in memory", tuple(skipped))
     given = getattr(dataset, "classes", None)
     names = tuple(str(one) for one in given) if isinstance(given, list | tuple) else ()
-    numbers, names = as_labels([_plain(label) for label in labels], name, names)
+    numbers, names = number_labels([_plain(label) for label in labels], name, names)
     return ImageSet(images, numbers, names, name, "an object in memory", tuple(skipped))
 
 
@@ -68,29 +69,21 @@ def _read_item(item: Any, name: str, options: LoadOptions) -> tuple[Pixels, Any]
     image, label = item if isinstance(item, tuple | list) and len(item) == 2 else (item, None)
     if isinstance(image, Image.Image):
         return to_pixels(image, options.image_size), label
-    pixels = _array_pixels(_plain(image), name)
-    if options.image_size is not None:
-        pixels = to_pixels(Image.fromarray(pixels), options.image_size)
-    return pixels, label
+    return _array_pixels(_plain(image), name, options.image_size), label
 
 
-def _array_pixels(values: Any, name: str) -> Pixels:
-    """Return (H, W) or (H, W, 3) from an array H x W, H x W x C or C x H x W."""
+def _array_pixels(values: Any, name: str, image_size: int | None) -> Pixels:
+    """Return (H, W) or (H, W, C) from an array H x W, H x W x C or C x H x W."""
     if not isinstance(values, np.ndarray) or values.ndim not in (2, 3) or values.size == 0:
-        raise InputError(f"{name} is no image: expected a Pillow image, or an array H x W x C")
-    pixels = to_uint8(values, name)
-    if pixels.ndim == 2:
-        return pixels
-    first, last = pixels.shape[0] in (1, 3), pixels.shape[2] in (1, 3)
-    if first == last:
-        raise InputError(
-            f"{name} has shape {values.shape}: cannot tell which axis has the 1 or 3 channels; "
-            f"give H x W x C or C x H x W"
-        )
-    hwc = pixels.transpose(1, 2, 0) if first else pixels
+        raise InputError(f"{name} is not an image: give a Pillow image, or an array H x W x C")
+    images = values[None, None] if values.ndim == 2 else channels_first(values[None], name=name)
+    images = as_uint8(images, name, floats=True)
+    if image_size is not None:
+        images = resize_all(images, image_size)
+    hwc = images[0].transpose(1, 2, 0)
     return hwc[..., 0] if hwc.shape[2] == 1 else np.ascontiguousarray(hwc)
 
 
 def _plain(value: Any) -> Any:
-    """Return a tensor as an array; leave everything else alone."""
-    return np.asarray(value.detach().cpu()) if hasattr(value, "detach") else value
+    """Return a tensor as an array, anything else unchanged."""
+    return as_array(value) if hasattr(value, "detach") else value

@@ -15,7 +15,6 @@ from scale.evaluate.guard import Guard, guard, view_retrieval
 from scale.evaluate.knn import knn_accuracy, knn_predict, per_class_accuracy
 from scale.evaluate.probe import linear_probe
 from scale.evaluate.protocol import (
-    PROTOCOLS,
     EvaluationSets,
     Protocol,
     draw_evaluation_sets,
@@ -25,7 +24,6 @@ from scale.evaluate.protocol import (
 from scale.evaluate.rank import collapsed, effective_rank, mean_cosine
 
 __all__ = [
-    "PROTOCOLS",
     "EvaluationSets",
     "Evaluator",
     "Guard",

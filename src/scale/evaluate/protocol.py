@@ -1,17 +1,15 @@
-"""Which images are evaluated, and against which labelled bank."""
+"""The evaluation protocol: which images are evaluated, and against which labelled bank."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scale._errors import InputError
-
-if TYPE_CHECKING:
-    from scale.data import ImageSet
+from scale.data import ImageSet, card_for
 
 
 @dataclass(frozen=True)
@@ -19,37 +17,26 @@ class Protocol:
     """How much of a dataset is streamed and evaluated."""
 
     samples_per_class: int | None = None
-    """Images of each class in the stream (the paper's U); None: as many as the smallest has."""
+    """Images of each class in the stream (the paper's U); None: the size of the smallest class."""
     eval_per_class: int = 500
-    """Images of each class of the test split that are evaluated."""
+    """Test images of each class that are evaluated."""
     bank_size: int = 1000
-    """Labelled images of the train split in the bank, over all classes."""
+    """Labelled train images in the bank, over all classes."""
     k: int = 50
-    """Neighbours that vote, by Euclidean distance in the bank."""
+    """Neighbours in the bank that vote, by Euclidean distance."""
     full_k: int = 200
-    """Neighbours that vote when the whole train split is the bank, by cosine."""
+    """Neighbours that vote if the bank is the whole train split, by cosine."""
     full_temperature: float = 0.1
-    """Weights those votes with exp(cosine / temperature)."""
-
-
-PROTOCOLS: dict[str, Protocol] = {
-    "cifar10": Protocol(samples_per_class=4096, eval_per_class=500, bank_size=1000),
-    "cifar100": Protocol(samples_per_class=2560, eval_per_class=250, bank_size=5000),
-    "tinyimagenet10": Protocol(samples_per_class=500, eval_per_class=50, bank_size=100),
-    "mnist": Protocol(samples_per_class=4096, eval_per_class=500, bank_size=1000),
-    "digits": Protocol(samples_per_class=None, eval_per_class=80, bank_size=1000),
-}
-EQUAL_CLASSES = ("digits8",)
-"""Datasets without a protocol whose stream has as many images of each class, as that of digits."""
+    """A vote with the whole train split weighs exp(cosine / temperature)."""
 
 
 def protocol_for(
     name: str, train_labels: ArrayLike, test_labels: ArrayLike | None = None
 ) -> Protocol:
-    """Return the protocol of dataset `name`, or one that fits the counts of another dataset.
+    """Return the protocol of a dataset: the values of its card, the rest estimated from the labels.
 
-    The stream of another dataset takes all images of every class. Without a test split a fifth of
-    the train split is meant to be held out (see `hold_out`).
+    Without a card, the stream takes all images of every class. Without a test split, a fifth of the
+    train split is to be held out (see `hold_out`).
 
     Examples
     --------
@@ -61,26 +48,26 @@ def protocol_for(
     >>> protocol_for("my photos", [0] * 50 + [1] * 5).samples_per_class
     50
     """
-    if name in PROTOCOLS:
-        return PROTOCOLS[name]
+    card = card_for(name)
     train = np.asarray(train_labels)
     test = np.asarray(train_labels if test_labels is None else test_labels)
     T = max(1, len(np.unique(train)))
     share = len(test) // T // (5 if test_labels is None else 1)
     bank_size = min(100 * T, 5000, max(len(train), 1))
-    take_all = train.size > 0 and name not in EQUAL_CLASSES
-    return Protocol(
+    take_all = train.size > 0 and not card.equal_classes
+    estimate = Protocol(
         samples_per_class=int(np.bincount(train).max()) if take_all else None,
         eval_per_class=min(max(share, 1), 500),
         bank_size=bank_size,
-        # More neighbours than a class has in the bank would always be outvoted by the others.
-        k=min(50, max(1, bank_size // T // 2)),
+        # With more neighbours than a class has in the bank, the other classes would always win.
+        k=min(50, max(1, bank_size // T // 2)) if card.bank_size is None else 50,
     )
+    return replace(estimate, **card.protocol)
 
 
 @dataclass(frozen=True)
 class EvaluationSets:
-    """The images and labels of one seed's evaluations; the same for every method."""
+    """The images and labels of one seed's evaluation, the same for every method."""
 
     eval_images: NDArray[np.uint8]
     eval_labels: NDArray[np.int64]
@@ -91,11 +78,11 @@ class EvaluationSets:
 
     @property
     def classes(self) -> NDArray[np.int64]:
-        """The labels that occur in the evaluation set, in order; one entry per class accuracy."""
+        """The labels of the evaluation set, sorted: one for each class accuracy."""
         return np.unique(self.eval_labels)
 
     def counts(self) -> dict[str, int]:
-        """Return how many images there are, to be recorded: classes may have fewer than asked."""
+        """Return the numbers of images for the record; a class may have fewer than asked for."""
         return {
             "classes": len(self.classes),
             "eval": len(self.eval_labels),
@@ -109,13 +96,13 @@ def draw_evaluation_sets(
 ) -> EvaluationSets:
     """Draw a balanced evaluation set from `test` and a balanced bank from `train`.
 
-    The draw depends on the data, the protocol and the seed alone. A class with fewer images than
+    The draw depends only on the data, the protocol and the seed. A class with fewer images than
     asked for gives all it has.
     """
     train_labels, test_labels = _labels(train, "train"), _labels(test, "test")
     chosen = _draw(test_labels, protocol.eval_per_class, np.random.default_rng([seed, 0]))
     T = len(np.unique(train_labels))
-    # A bank that T does not divide gives one more to the first classes.
+    # If T does not divide the bank size, the first classes get one more.
     sizes = protocol.bank_size // T + (np.arange(T) < protocol.bank_size % T)
     banked = _draw(train_labels, sizes, np.random.default_rng([seed, 1]))
     return EvaluationSets(
@@ -129,9 +116,9 @@ def draw_evaluation_sets(
 
 
 def hold_out(train: ImageSet, per_class: int, seed: int) -> tuple[ImageSet, ImageSet]:
-    """Split `train` into a train and a test part, for data that come without a test split.
+    """Split `train` into a train and a test part, for data without a test split.
 
-    The test part has `per_class` images of each class, but never more than half of a class.
+    The test part has `per_class` images of each class, but at most half of a class.
     """
     labels = _labels(train, "train")
     _, counts = np.unique(labels, return_counts=True)
@@ -157,7 +144,7 @@ def _labels(images: ImageSet, name: str) -> NDArray[np.int64]:
 def _draw(
     labels: NDArray[np.int64], per_class: int | NDArray[Any], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return sorted indices of `per_class` random images (one number, or one for each class)."""
+    """Return sorted indices of random images; `per_class` is one number or one for each class."""
     classes = np.unique(labels)
     sizes = np.broadcast_to(per_class, classes.shape)
     drawn = [

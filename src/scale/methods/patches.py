@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
+from scale._images import resized
 from scale.augment import resize
 from scale.memory import Memory
-from scale.methods._images import resized
 from scale.methods.core.checks import check_numbers
 from scale.methods.core.facts import Costs
 from scale.methods.core.learner import Learner

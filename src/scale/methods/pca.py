@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from scale._images import resized
 from scale.augment import resize
-from scale.methods._images import resized
 from scale.methods.core.checks import check_numbers
 from scale.methods.core.learner import Learner
 from scale.methods.core.registry import register_method

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from scale._images import resized
 from scale.augment import resize
-from scale.methods._images import resized
 from scale.methods.core.learner import Learner
 from scale.methods.core.registry import register_method
 from scale.models import ImageShape

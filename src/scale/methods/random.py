@@ -8,8 +8,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from scale._images import resized
 from scale.augment import resize
-from scale.methods._images import resized
 from scale.methods.core.contrastive import PIXEL_MEAN, PIXEL_STD, EncoderLike
 from scale.methods.core.learner import Learner
 from scale.methods.core.registry import register_method

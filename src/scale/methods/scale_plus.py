@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from scale._errors import InputError
+from scale._images import resized
 from scale.augment import resize
 from scale.losses import contrastive_loss, dot_products, stream_and_memory_twins
-from scale.methods._images import resized
 from scale.methods.core.checks import check_numbers
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.facts import Costs

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from scale._errors import InputError
+from scale._images import resized
 from scale.augment import resize
-from scale.methods._images import resized
 from scale.methods.core.checks import check_numbers
 from scale.methods.core.facts import Costs
 from scale.methods.core.learner import Learner

@@ -10,9 +10,9 @@ from typing import Any
 
 from scale._errors import InputError
 from scale.bench import Record
-from scale.evaluate.protocol import PROTOCOLS
+from scale.data import card_for
 from scale.methods import METHODS, Learner
-from scale.runs import RunConfig, recipe_for, recipe_params
+from scale.runs import RunConfig, recipe_params
 
 Run = dict[str, Any]
 OF_THE_STREAM = (
@@ -157,12 +157,9 @@ def _differences(runs: list[Run]) -> list[dict[str, Any]]:
 
 
 def _usual(dataset: str) -> dict[str, Any]:
-    usual: dict[str, Any] = {"stream_batch": recipe_for(dataset).stream_batch}
-    if dataset in PROTOCOLS:
-        protocol = PROTOCOLS[dataset]
-        usual["samples_per_class"] = protocol.samples_per_class
-        usual["bank_size"] = protocol.bank_size
-    return usual
+    card = card_for(dataset)
+    usual = {name: getattr(card, name) for name in ("samples_per_class", "bank_size")}
+    return {"stream_batch": card.stream_batch, **(usual if card.protocol else {})}
 
 
 @lru_cache(maxsize=256)

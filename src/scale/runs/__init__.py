@@ -6,17 +6,15 @@ from scale.runs.embed import embed_images
 from scale.runs.interrupt import RunInterrupted
 from scale.runs.learner import load_learner
 from scale.runs.measure import measure_again
-from scale.runs.recipes import RECIPES, Recipe, recipe_for, recipe_params
+from scale.runs.recipes import recipe_for, recipe_params
 from scale.runs.record import read_metrics
 from scale.runs.run import run
 from scale.runs.setting import make_learner, prepare
 
 __all__ = [
-    "RECIPES",
     "Display",
     "LiveDisplay",
     "PlainDisplay",
-    "Recipe",
     "RunConfig",
     "RunInterrupted",
     "embed_images",

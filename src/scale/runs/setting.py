@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scale._errors import InputError, NoSplitError
-from scale.data import ImageSet, load_dataset, registered_name
+from scale.data import ImageSet, load_dataset
 from scale.evaluate import Evaluator, Protocol, draw_evaluation_sets, hold_out, protocol_for
 from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
@@ -86,7 +86,7 @@ def prepare(
     notes = []
     available, skipped = len(train), train.skipped + (() if test is None else test.skipped)
     protocol = protocol or protocol_for(
-        registered_name(config.dataset),
+        config.dataset,
         train.labels if train.labels is not None else [],
         None if test is None else test.labels,
     )

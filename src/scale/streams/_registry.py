@@ -1,4 +1,4 @@
-"""The streams by name, and the shape of the function behind a name."""
+"""Streams by name, and the function that a stream is."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Order(Protocol):
         Parameters
         ----------
         by_class
-            The sampled indices of each class, in the order in which the classes come and already
-            shuffled inside each class; not to be modified.
+            The sampled indices of each class, shuffled, in the order of the classes. Do not modify
+            them.
         rng
-            Source of all randomness.
+            The only source of randomness.
         """
 
 

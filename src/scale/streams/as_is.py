@@ -1,4 +1,4 @@
-"""Stream `as-is`: the order in which the data lies."""
+"""Stream `as-is`: the order of the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images that keep arriving, grouped into batches."""
+"""Images from a camera, a video or a queue, grouped into batches."""
 
 from __future__ import annotations
 
@@ -7,52 +7,56 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from scale._errors import InputError
+from scale._images import ImageShape, as_array, as_uint8, channels_first
+from scale.data.pixels import to_pixels
 
 Images = npt.NDArray[np.uint8]
-DEPTHS = (1, 3)
 
 
 def batches(source: Iterable[Any], batch_size: int) -> Iterator[Images]:
-    """Group what a camera, a video or a queue gives into batches for `partial_fit`.
+    """Group the images of a camera, a video or a queue into batches for `partial_fit`.
 
     Parameters
     ----------
     source
-        Anything that gives uint8 images: one at a time, (H, W), (H, W, C) or (C, H, W), or several,
-        (N, H, W, C) or (N, C, H, W), with C = 1 or 3; all of one size. Arrays, Pillow images and
-        CPU tensors will do. What it gives is copied, so a camera may reuse its buffer.
+        An iterable of uint8 images of one size. An item is one image, (H, W), (H, W, C) or
+        (C, H, W), or several, (N, H, W, C) or (N, C, H, W), with 1, 3 or 4 channels. It is an
+        array, a tensor or a Pillow image. Items are copied, so a camera may reuse its buffer.
     batch_size
-        Images in a batch. What is left when the source ends comes as a smaller last one.
+        Images in a batch. When the source ends, the last batch may be smaller.
 
     Yields
     ------
     ndarray of uint8
-        (n, C, H, W), given as soon as it is full.
+        (n, C, H, W), as soon as the batch is full.
 
     Examples
     --------
-    >>> camera = (np.zeros((4, 6, 3), np.uint8) for _ in range(5))
+    >>> camera = (np.zeros((8, 6, 3), np.uint8) for _ in range(5))
     >>> [batch.shape for batch in batches(camera, 2)]
-    [(2, 3, 4, 6), (2, 3, 4, 6), (1, 3, 4, 6)]
+    [(2, 3, 8, 6), (2, 3, 8, 6), (1, 3, 8, 6)]
     """
     if batch_size < 1:
-        raise InputError(f"batch_size is {batch_size}; give at least 1")
+        raise InputError(f"batch_size must be 1 or more, got {batch_size}")
     return _group(source, batch_size)
 
 
 def _group(source: Iterable[Any], batch_size: int) -> Iterator[Images]:
-    pending: Images | None = None  # (batch_size, C, H, W), of which `filled` are waiting
+    pending: Images | None = None  # (batch_size, C, H, W), of which the first `filled` are set
+    shape: ImageShape | None = None
     filled = 0
     for number, item in enumerate(source):
-        images = _channels_first(np.asarray(item), number)  # (N, C, H, W)
-        if pending is None:
-            pending = np.empty((batch_size, *images.shape[1:]), np.uint8)
-        if images.shape[1:] != pending.shape[1:]:
+        images = _as_images(item, shape, f"item {number} of the source")  # (N, C, H, W)
+        if pending is None or shape is None:
+            shape = images.shape[1], images.shape[2], images.shape[3]
+            pending = np.empty((batch_size, *shape), np.uint8)
+        if images.shape[1:] != shape:
             raise InputError(
-                f"item {number} of the source has images of shape {images.shape[1:]} after ones of "
-                f"{pending.shape[1:]}; bring all to one size"
+                f"item {number} of the source has images of shape {images.shape[1:]} after images "
+                f"of {shape}; resize all to one size"
             )
         while len(images):
             taken = images[: batch_size - filled]
@@ -66,19 +70,10 @@ def _group(source: Iterable[Any], batch_size: int) -> Iterator[Images]:
         yield pending[:filled]
 
 
-def _channels_first(item: npt.NDArray[Any], number: int) -> Images:
-    """Give an image or a batch the shape (N, C, H, W), without copying."""
-    if item.dtype != np.uint8:
-        raise InputError(f"item {number} of the source is {item.dtype}; give uint8 in [0, 255]")
-    if item.ndim == 2:
-        return item[None, None]
-    if item.ndim in (3, 4):
-        images = item if item.ndim == 4 else item[None]
-        if images.shape[1] in DEPTHS:
-            return images
-        if images.shape[3] in DEPTHS:
-            return images.transpose(0, 3, 1, 2)
-    raise InputError(
-        f"item {number} of the source has shape {item.shape}; give (H, W), (H, W, C), (C, H, W), "
-        "(N, H, W, C) or (N, C, H, W) with C = 1 or 3"
-    )
+def _as_images(item: Any, image_shape: ImageShape | None, name: str) -> Images:
+    """Return an image or a batch as (N, C, H, W)."""
+    array = to_pixels(item) if isinstance(item, Image.Image) else as_array(item)
+    images = as_uint8(array, name)
+    if images.ndim == 2:
+        return images[None, None]
+    return channels_first(images[None] if images.ndim == 3 else images, image_shape, name)

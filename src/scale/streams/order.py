@@ -1,13 +1,14 @@
-"""From labels to the order of a stream; labels go no further than this."""
+"""From labels to the order of a stream. Labels are used here and nowhere else."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from scale._errors import InputError
+from scale._images import check_labels
 from scale.streams._registry import STREAMS, Indices
 
 WITHOUT_LABELS = ("as-is", "iid")
@@ -15,7 +16,7 @@ WITHOUT_LABELS = ("as-is", "iid")
 
 def make_order(
     stream: str,
-    labels: npt.NDArray[np.integer[Any]] | None,
+    labels: npt.ArrayLike | None,
     *,
     samples_per_class: int | None = None,
     class_order: Literal["natural", "seeded"] = "natural",
@@ -24,24 +25,24 @@ def make_order(
 ) -> Indices:
     """Draw the samples of a stream and put them in its order.
 
-    At one seed all streams draw from the same samples of each class, whatever the order of classes.
+    All streams of one seed draw from the same samples of each class.
 
     Parameters
     ----------
     stream
         Name of a registered stream.
     labels
-        Class of each sample, whole numbers from 0, used for nothing but the order; None is enough
-        for `iid` and `as-is`, which then take every sample.
+        Class of each sample, integers from 0. `iid` and `as-is` work without labels and then take
+        every sample.
     samples_per_class
-        U: how many samples of each class to draw, or all of a class that has fewer. None is the
-        size of the smallest class, so that classes are equal; for `as-is` it is everything.
+        Number of samples of each class, U; a smaller class gives all it has. None takes the size of
+        the smallest class; with `as-is` it takes everything.
     class_order
-        Whether classes come by rising label or in an order drawn from the seed.
+        ``"natural"``: classes by rising label. ``"seeded"``: in an order drawn from the seed.
     seed
         Equal seeds give equal orders.
     num_samples
-        Number of samples in the data; needed only when there are no labels.
+        Number of samples in the data. Needed only without labels.
 
     Returns
     -------
@@ -55,12 +56,12 @@ def make_order(
     """
     arrange = STREAMS[stream]
     if samples_per_class is not None and samples_per_class < 1:
-        raise InputError(f"samples_per_class is {samples_per_class}; give at least 1, or None")
+        raise InputError(f"samples_per_class must be 1 or more, or None, got {samples_per_class}")
     if class_order not in ("natural", "seeded"):
-        raise InputError(f"class_order is {class_order!r}; give 'natural' or 'seeded'")
+        raise InputError(f"class_order must be 'natural' or 'seeded', got {class_order!r}")
     if seed < 0:
-        raise InputError(f"seed is {seed}; give a whole number from 0")
-    # One generator for each decision: changing one of them leaves the others as they were.
+        raise InputError(f"seed must be 0 or more, got {seed}")
+    # One generator for each decision: changing one decision does not change the others.
     sampling, ordering, arranging = (
         np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3)
     )
@@ -68,7 +69,7 @@ def make_order(
         by_class = [sampling.permutation(_unlabelled(stream, samples_per_class, num_samples))]
     else:
         keep_all = stream == "as-is" and samples_per_class is None
-        by_class = _draw(_check_labels(labels), samples_per_class, keep_all, sampling)
+        by_class = _draw(check_labels(labels, least=0), samples_per_class, keep_all, sampling)
     if class_order == "seeded":
         by_class = [by_class[c] for c in ordering.permutation(len(by_class))]
     return arrange(by_class, arranging)
@@ -89,22 +90,9 @@ def _draw(
 def _unlabelled(stream: str, samples_per_class: int | None, num_samples: int | None) -> Indices:
     if stream not in WITHOUT_LABELS:
         known = " or ".join(WITHOUT_LABELS)
-        raise InputError(
-            f"stream {stream!r} is ordered by class and there are no labels; use {known}"
-        )
+        raise InputError(f"stream {stream!r} orders by class, but there are no labels; use {known}")
     if samples_per_class is not None:
         raise InputError("samples_per_class needs labels; leave it out when there are none")
     if num_samples is None or num_samples < 1:
-        raise InputError(f"without labels, num_samples says how many samples: {num_samples} is not")
+        raise InputError(f"without labels, num_samples must be 1 or more, got {num_samples}")
     return np.arange(num_samples, dtype=np.int64)
-
-
-def _check_labels(labels: npt.NDArray[np.integer[Any]]) -> Indices:
-    array = np.asarray(labels)
-    if array.ndim != 1 or len(array) == 0:
-        raise InputError(f"labels have shape {array.shape}; give one number for each sample")
-    if not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"labels are {array.dtype}; give whole numbers, one class each")
-    if array.min() < 0:
-        raise InputError(f"a label is {array.min()}; classes count from 0, and all must be known")
-    return array.astype(np.int64)

@@ -1,4 +1,4 @@
-"""What a picture of a stream shows: how much of each class, over time."""
+"""The fraction of each class over the time of a stream, for a picture of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def class_over_time(
     num_classes: int,
     bins: int = 200,
 ) -> npt.NDArray[np.float64]:
-    """Fraction of each class in each of `bins` equal stretches of a stream.
+    """Return the fraction of each class in each of `bins` equal parts of a stream.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def class_over_time(
     num_classes
         T, the number of classes.
     bins
-        Number of stretches; a stream shorter than that shows some samples in several.
+        Number of parts. In a shorter stream, a sample is in several parts.
 
     Returns
     -------
@@ -40,17 +40,17 @@ def class_over_time(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     if len(order) == 0 or bins < 1:
-        raise InputError(f"a picture of {len(order)} samples in {bins} stretches shows nothing")
+        raise InputError(f"a picture needs 1 sample and 1 bin, got {len(order)} and {bins}")
     arriving = np.asarray(labels)[order]
     if arriving.min() < 0 or arriving.max() >= num_classes:
         raise InputError(
-            f"labels go from {arriving.min()} to {arriving.max()}; with {num_classes} classes they "
-            f"are from 0 to {num_classes - 1}"
+            f"labels of {num_classes} classes must be from 0 to {num_classes - 1}, got "
+            f"{arriving.min()} to {arriving.max()}"
         )
     if len(arriving) < bins:
         arriving = arriving[np.arange(bins) * len(arriving) // bins]
-    stretch = np.arange(len(arriving)) * bins // len(arriving)
-    counts = np.bincount(stretch * num_classes + arriving, minlength=bins * num_classes)
+    part = np.arange(len(arriving)) * bins // len(arriving)
+    counts = np.bincount(part * num_classes + arriving, minlength=bins * num_classes)
     counts = counts.reshape(bins, num_classes)
     fraction: npt.NDArray[np.float64] = counts / counts.sum(1, keepdims=True)
     return fraction

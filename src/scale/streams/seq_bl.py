@@ -6,7 +6,7 @@ import numpy as np
 
 from scale.streams._registry import STREAMS, Indices
 
-BLURRED = 4  # the last and the first 1/4 of neighbouring classes
+BLURRED = 4  # exchange inside the last and the first 1/4 of neighbouring classes
 AT_BOUNDARY, AT_FAR_END = 0.5, 0.05  # probabilities of an exchange
 
 
@@ -14,9 +14,9 @@ AT_BOUNDARY, AT_FAR_END = 0.5, 0.05  # probabilities of an exchange
 def seq_bl(by_class: list[Indices], rng: np.random.Generator) -> Indices:
     """Exchange samples of neighbouring classes at mirrored positions around their boundary.
 
-    The sample d places before a boundary and the one d places after it are exchanged with a
-    probability that falls linearly from 0.5 at the boundary to 0.05 at the end of the quarter. The
-    shorter of the two quarters counts when classes differ in length.
+    The samples d places before and after a boundary are exchanged with a probability that falls
+    linearly, from 0.5 at the boundary to 0.05 at the end of the quarter. If classes differ in
+    length, the shorter quarter counts.
 
     Examples
     --------

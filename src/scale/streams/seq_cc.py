@@ -1,4 +1,4 @@
-"""Stream `seq-cc`: neighbouring classes two by two."""
+"""Stream `seq-cc`: neighbouring classes in pairs."""
 
 from __future__ import annotations
 

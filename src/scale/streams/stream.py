@@ -1,4 +1,4 @@
-"""A stream of images without labels: batches in one given order, once."""
+"""A stream: batches of images without labels, in a given order, once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Images = npt.NDArray[np.uint8]
 
 
 class Stream:
-    """Batches of images in the order of a stream, without labels: single pass, resumable.
+    """Batches of images in the order of a stream: one pass, without labels, resumable.
 
     Parameters
     ----------
     images
-        uint8, (N, C, H, W); not copied as a whole, so it may be a memory map.
+        uint8, (N, C, H, W). They are copied batch by batch, so they may be a memory map.
     order
-        Indices into `images`, each at most once, as from `make_order`; None is all, as they lie.
+        Indices into `images`, each at most once, as from `make_order`. None takes all, in order.
     batch_size
         Images in a batch; the last one may be smaller.
 
@@ -46,7 +46,7 @@ class Stream:
                 f"images are {images.dtype} of shape {images.shape}; give uint8, (N, C, H, W)"
             )
         if batch_size < 1:
-            raise InputError(f"batch_size is {batch_size}; give at least 1")
+            raise InputError(f"batch_size must be 1 or more, got {batch_size}")
         self.images = images
         self.order = _check_order(order, len(images))
         self.batch_size = batch_size
@@ -59,14 +59,14 @@ class Stream:
 
     @property
     def cursor(self) -> int:
-        """Number of images given so far; `seek` goes back to it."""
+        """Number of images given so far; pass it to `seek` to resume."""
         return self._cursor
 
     def seek(self, cursor: int) -> None:
-        """Go on from the image after the first `cursor` ones."""
+        """Continue after the first `cursor` images."""
         if not 0 <= cursor <= self.num_samples:
             raise InputError(
-                f"cursor {cursor} is outside of the stream's {self.num_samples} samples; "
+                f"cursor {cursor} is outside of the stream's {self.num_samples} images; "
                 "give the cursor of a stream over the same data"
             )
         self._cursor = int(cursor)
@@ -93,12 +93,12 @@ def _check_order(order: npt.NDArray[np.integer[Any]] | None, available: int) -> 
     array = np.asarray(order)
     if array.ndim != 1 or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
         raise InputError(
-            f"order is {array.dtype} of shape {array.shape}; give a list of sample indices"
+            f"order is {array.dtype} of shape {array.shape}; give a list of indices of images"
         )
     if array.size and (array.min() < 0 or array.max() >= available):
         raise InputError(
             f"order has indices from {array.min()} to {array.max()}; there are {available} images"
         )
     if len(np.unique(array)) < len(array):
-        raise InputError("order has an index twice; a stream gives each sample at most once")
+        raise InputError("order has an index twice; a stream gives each image at most once")
     return array.astype(np.int64)

@@ -16,10 +16,10 @@ import tyro
 from torch import Tensor, nn
 
 from scale._errors import InputError, NonFiniteFeaturesError
+from scale._images import as_batch, as_labels
 from scale._names import did_you_mean
 from scale._tensors import write_tensors
 from scale.memory import Buffer
-from scale.methods._images import as_batch, as_labels
 from scale.methods.core.checks import LARGEST_SEED, check_numbers
 from scale.methods.core.facts import Costs, Knowledge
 from scale.methods.core.state import Part, State, check_saved, flatten, unflatten

@@ -134,6 +134,6 @@ def test_large_images_keep_their_order(tmp_path: Path, save_image: Any) -> None:
     assert seen[-1] == (40, 40)
 
 
-def test_a_link_to_a_folder_above_does_not_go_round(class_folder: Path) -> None:
+def test_a_link_to_a_folder_above_is_not_followed(class_folder: Path) -> None:
     (class_folder / "cat" / "round").symlink_to(class_folder / "cat")
     assert len(load_dataset(class_folder)) == 6

@@ -1,13 +1,12 @@
-"""Encoded images to an `ImageSet`: from the cache, through it, or without it."""
+"""Encoded images to an `ImageSet`, through the cache of decoded images where possible."""
 
 from __future__ import annotations
-
-import os
 
 import numpy as np
 import numpy.typing as npt
 
 from scale._errors import InputError, UnwritableError
+from scale._machine import memory_bytes
 from scale.data._imageset import ImageSet
 from scale.data.cache import (
     CacheUnwritableError,
@@ -21,13 +20,17 @@ from scale.data.decode import Encoded, decode, refuse
 from scale.data.registry import LoadOptions
 
 
-def decoded(encoded: Encoded, options: LoadOptions, *, keep: bool = True) -> ImageSet:
-    """Return the images, decoded once per machine as long as the source does not change.
+def cached_images(encoded: Encoded, options: LoadOptions, *, keep: bool = True) -> ImageSet:
+    """Return the images. They are decoded again only when their files change.
 
     Parameters
     ----------
+    encoded
+        The images.
+    options
+        How to load them.
     keep
-        Keep them in the cache; what is decoded in no time would only fill it.
+        Use the cache. False for a single image, which is decoded faster than it is cached.
     """
     entry = _cached(encoded, options) if keep else None
     if entry is None:
@@ -48,7 +51,7 @@ def decoded(encoded: Encoded, options: LoadOptions, *, keep: bool = True) -> Ima
 
 
 def _cached(encoded: Encoded, options: LoadOptions) -> Entry | None:
-    """Return what the cache holds, decoded into it first; None when it cannot take the images."""
+    """Return the cache's entry, built if it is missing; None if the cache cannot be written."""
     path = entry_path(encoded, options.image_size)
     entry = read_entry(path, encoded.fingerprint)
     if entry is not None:
@@ -71,7 +74,7 @@ def _decode_to_memory(encoded: Encoded, options: LoadOptions) -> Entry:
 
 
 class _MemorySink:
-    """Keeps blocks; refuses what cannot fit before it fills the machine."""
+    """Keeps blocks in memory; refuses images that do not fit before it reads them all."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -79,18 +82,11 @@ class _MemorySink:
 
     def start(self, nbytes: int) -> None:
         self.blocks.clear()
-        if nbytes > _memory_bytes():
+        if nbytes > memory_bytes():
             raise InputError(
-                f"the images of {self._source} need {nbytes / 1e9:.0f} GB when decoded, more than "
-                f"this machine's memory or its cache can hold; pass a smaller image_size"
+                f"the decoded images of {self._source} need {nbytes / 1e9:.0f} GB, more than the "
+                f"cache or the memory of this machine can hold; pass a smaller image_size"
             )
 
     def write(self, block: npt.NDArray[np.uint8]) -> None:
         self.blocks.append(block)
-
-
-def _memory_bytes() -> float:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return float("inf")

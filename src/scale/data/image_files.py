@@ -1,4 +1,4 @@
-"""Files of images as they lie there: to be embedded, where classes and splits say nothing."""
+"""Image files without labels, in a given order: what `scale embed` reads."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 from scale._errors import InputError
 from scale.data._imageset import ImageSet
+from scale.data.cached_images import cached_images
 from scale.data.decode import Encoded
-from scale.data.decoded import decoded
-from scale.data.folder import fingerprint, walk
+from scale.data.listing import fingerprint, walk
 from scale.data.parquet import find_splits
 from scale.data.registry import DATASETS, LoadOptions
 
@@ -17,9 +17,9 @@ _NO_IMAGES = (".npy", ".npz", ".parquet")
 
 
 def image_files(source: str) -> list[Path] | None:
-    """Return the files that `source` stands for: itself, or all below it in order of their paths.
+    """Return the image files that `source` names: one file, or all files below a folder, sorted.
 
-    None when it is something else: a dataset's name, arrays, parquet files, or nothing at all.
+    Return None if `source` is a dataset's name, a file of arrays, parquet files or missing.
     """
     path = Path(source).expanduser()
     if source in DATASETS or not path.exists():
@@ -48,4 +48,4 @@ def load_files(files: Sequence[Path], options: LoadOptions) -> ImageSet:
         identity=("files", *(str(file.absolute()) for file in files)),
         fingerprint=fingerprint(list(files), root),
     )
-    return decoded(encoded, options, keep=len(files) > 1)
+    return cached_images(encoded, options, keep=len(files) > 1)

@@ -1,0 +1,180 @@
+"""The one gate for images and labels: what is an image, and which axis holds its channels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scale._errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+CHANNELS = (1, 3, 4)
+ImageShape = tuple[int, int, int]  # channels, height, width
+
+
+def channels_first(
+    images: npt.NDArray[Any], image_shape: ImageShape | None = None, name: str = "images"
+) -> npt.NDArray[Any]:
+    """Return a view of images, n x c x h x w or n x h x w x c, as n x c x h x w.
+
+    The 1, 3 or 4 channels are in second or last place. If both places fit, the second holds them,
+    unless the last is 1 and the other two are equal: that is n x h x h x 1.
+
+    Parameters
+    ----------
+    images
+        The batch.
+    image_shape
+        Shape of earlier images, if there were any. It decides where both places fit.
+    name
+        What an error calls the images.
+
+    Examples
+    --------
+    >>> channels_first(np.zeros((8, 3, 5, 3))).shape, channels_first(np.zeros((8, 3, 3, 1))).shape
+    ((8, 3, 5, 3), (8, 1, 3, 3))
+    """
+    if images.ndim != 4:
+        raise InputError(
+            f"{name} must have 4 dimensions, n x c x h x w or n x h x w x c, "
+            f"got shape {images.shape}; a single image needs images[None]"
+        )
+    if 0 in images.shape[1:]:
+        raise InputError(f"{name} must have pixels, got shape {images.shape}")
+    _, second, third, last = images.shape
+    if image_shape == (second, third, last):
+        return images
+    if last in CHANNELS and (
+        second not in CHANNELS
+        or (third, last) == (second, 1)
+        or image_shape == (last, second, third)
+    ):
+        return images.transpose(0, 3, 1, 2)
+    if second in CHANNELS:
+        return images
+    raise InputError(
+        f"cannot tell where the channels of {name} are, got shape {images.shape}; expected 1, 3 or "
+        "4 channels in second or last place"
+    )
+
+
+def as_uint8(
+    values: npt.NDArray[Any], name: str = "images", *, floats: bool = False
+) -> npt.NDArray[np.uint8]:
+    """Return uint8 values unchanged; with `floats`, also floats in 0..1, rounded to 0..255."""
+    if values.dtype == np.uint8:
+        return values
+    if not floats:
+        raise _wrong_dtype(values.dtype, name)
+    if values.dtype.kind != "f":
+        raise InputError(f"{name} must be uint8 in 0..255 or floats in 0..1, got {values.dtype}")
+    low, high = values.min(), values.max()  # NaN if any value is
+    if not np.isfinite([low, high]).all():
+        raise InputError(f"{name} must be finite, got NaN or infinite values")
+    if low < 0 or high > 1:
+        raise InputError(
+            f"{name} must be floats in 0..1, got {low:g} to {high:g}; give the images before any "
+            "normalisation, or convert them to uint8"
+        )
+    return np.rint(values.astype(np.float32) * 255).astype(np.uint8)
+
+
+def as_batch(images: object, image_shape: ImageShape | None = None) -> Tensor:
+    """Return what `partial_fit` and `transform` were given as a uint8 tensor, n x c x h x w.
+
+    Parameters
+    ----------
+    images
+        A uint8 array or tensor, n x c x h x w or n x h x w x c. It is copied.
+    image_shape
+        Shape that the images must have, if the learner has seen images.
+    """
+    import torch
+
+    if isinstance(images, torch.Tensor):
+        if images.dtype != torch.uint8:
+            raise _wrong_dtype(images.dtype)
+        images = as_array(images)
+    if not isinstance(images, np.ndarray):
+        raise InputError(
+            f"images must be a numpy array or a torch tensor, got {type(images).__name__}"
+        )
+    batch = channels_first(as_uint8(images), image_shape)
+    if image_shape is not None and batch.shape[1:] != image_shape:
+        raise InputError(
+            f"images have shape {batch.shape[1:]}, but this learner was started with "
+            f"{image_shape} (channels, height, width); give images of that shape, resized if needed"
+        )
+    return torch.from_numpy(np.array(batch, order="C"))
+
+
+def as_labels(labels: object, n: int) -> Tensor:
+    """Return the classes of `n` images as an int64 tensor. It is a copy."""
+    import torch
+
+    return torch.from_numpy(check_labels(labels, n))
+
+
+def check_labels(
+    labels: object, n: int | None = None, *, least: int | None = None, name: str = "labels"
+) -> npt.NDArray[np.int64]:
+    """Return labels as a new int64 array.
+
+    Parameters
+    ----------
+    labels
+        One integer for each image, as an array, a tensor or a list.
+    n
+        Number of images; None allows any.
+    least
+        Smallest allowed label.
+    name
+        What an error calls the labels.
+
+    Examples
+    --------
+    >>> check_labels([2, 0], least=0)
+    array([2, 0])
+    >>> check_labels([0.5])
+    Traceback (most recent call last):
+        ...
+    scale._errors.InputError: labels must be integers, got float64
+    """
+    try:
+        classes = as_array(labels)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be integers, got {type(labels).__name__}") from error
+    if classes.dtype.kind not in "iu":
+        found = type(labels).__name__ if classes.dtype.kind in "OSU" else classes.dtype
+        raise InputError(f"{name} must be integers, got {found}")
+    if classes.ndim != 1 or (n is not None and len(classes) != n):
+        shape = "(n,)" if n is None else f"({n},)"
+        raise InputError(f"{name} must have shape {shape}, one for each image, got {classes.shape}")
+    if least is not None and classes.size and classes.min() < least:
+        raise InputError(f"{name} must be {least} or more, got {classes.min()}")
+    return classes.astype(np.int64)
+
+
+def as_array(value: Any) -> npt.NDArray[Any]:
+    """Return a tensor, an array or a list as an array."""
+    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+
+
+def resized(image_shape: ImageShape, side: int | None) -> ImageShape:
+    """Return the shape of images after they are resized to `side` pixels; None keeps it."""
+    if side is None:
+        return image_shape
+    if isinstance(side, bool) or not isinstance(side, int | np.integer) or side < 1:
+        raise InputError(f"image_side must be 1 or more, as a whole number, got {side!r}")
+    return image_shape[0], int(side), int(side)
+
+
+def _wrong_dtype(dtype: object, name: str = "images") -> InputError:
+    return InputError(
+        f"{name} must be uint8 in 0..255, got {dtype}; for floats in 0..1 use "
+        "(images * 255).round().astype('uint8')"
+    )
