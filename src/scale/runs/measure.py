@@ -26,7 +26,7 @@ from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
 from scale.runs.display import Display
 from scale.runs.learner import load_learner
-from scale.runs.recipes import recipe_params
+from scale.runs.parameters import parameters
 from scale.runs.record import FLOORS_REMEDY, MetricsFile, read_json
 from scale.runs.setting import Setting, make_learner, prepare
 
@@ -135,9 +135,8 @@ def _untrained(config: RunConfig, learner: Learner) -> Learner:
     """Return the learner before its first batch; of one without encoder, what others start from."""
     if _has_encoder(learner):
         return make_learner(config)
-    method = METHODS["random"]
-    params = {**recipe_params(config.dataset, method), "image_side": _image_side(learner)}
-    return method(**params, seed=config.seed, device=learner.device)
+    given = {"image_side": _image_side(learner), "device": learner.device}
+    return METHODS["random"](**parameters("random", config.dataset, given=given), seed=config.seed)
 
 
 def _image_side(learner: Learner) -> int | None:

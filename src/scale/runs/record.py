@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import json
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from scale._errors import DamagedFileError, InputError, ScaleError
+from scale._locks import LockedError, hold
 
 FLOORS_REMEDY = "delete it and run with --resume: the floors are then measured again"
 SUMMARY_REMEDY = "delete it and run with --resume: the end of the run is then made again"
@@ -93,14 +95,14 @@ def plain(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def lock(folder: Path) -> IO[str]:
-    """Hold the run's folder for this process until the returned file is closed."""
-    file = open(folder / ".lock", "w")  # noqa: SIM115 - held open by the caller
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        file.close()
-        raise InputError(
-            f"another process is running in {folder}; wait for it or use another --out"
-        ) from error
-    return file
+@contextlib.contextmanager
+def only_here(folder: Path) -> Iterator[None]:
+    """Hold the run's folder for this process during the block."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(hold(folder / ".lock"))
+        except LockedError as error:
+            raise InputError(
+                f"another process is running in {folder}; wait for it or use another --out"
+            ) from error
+        yield

@@ -20,7 +20,8 @@ from scale.runs.health import describe_batch
 from scale.runs.interrupt import IN_STREAM, Interrupts, RunInterrupted
 from scale.runs.measure import measure, measure_floors, summarise
 from scale.runs.meter import Meter
-from scale.runs.record import SUMMARY_REMEDY, MetricsFile, lock, read_json
+from scale.runs.parameters import complete
+from scale.runs.record import SUMMARY_REMEDY, MetricsFile, only_here, read_json
 from scale.runs.setting import Setting
 
 WHILE_LOADING = "stopping when the images are loaded"
@@ -55,12 +56,13 @@ def run(
     """
     display = display or Display()
     config.check()
+    config = complete(config)
     begun = claim(out, config, resume)
     if (out / "summary.json").is_file():
         finished = read_json(out / "summary.json", SUMMARY_REMEDY)
         display.message(f"the run in {out} is finished")
         return finished
-    with lock(out), Interrupts(display.message, WHILE_LOADING) as interrupts, display:
+    with only_here(out), Interrupts(display.message, WHILE_LOADING) as interrupts, display:
 
         def stop_early() -> None:
             if interrupts.requested:

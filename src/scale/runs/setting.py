@@ -13,7 +13,7 @@ from scale.data import ImageSet, load_dataset, registered_name
 from scale.evaluate import Evaluator, Protocol, draw_evaluation_sets, hold_out, protocol_for
 from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
-from scale.runs.recipes import recipe_for, recipe_params
+from scale.runs.parameters import complete, parameters
 from scale.runs.same_data import digests
 from scale.streams import Stream, make_order
 
@@ -108,7 +108,8 @@ def prepare(
         seed=config.seed,
         num_samples=len(train),
     )
-    batch_size = config.stream_batch or recipe_for(config.dataset).stream_batch
+    batch_size = complete(config).stream_batch
+    assert batch_size is not None
     return Setting(
         stream=Stream(train.images, order, batch_size),
         learner=_fitting_learner(config, train),
@@ -124,14 +125,9 @@ def prepare(
 
 
 def make_learner(config: RunConfig) -> Learner:
-    """Return the learner of a config; the dataset's recipe fills in what the user left open."""
-    method = METHODS[config.method]
-    usual = recipe_params(config.dataset, method)
-    params = {**usual, **config.params, "seed": config.seed}
-    try:
-        return method(**params)
-    except TypeError as error:
-        raise InputError(f"method {config.method!r}: {error}") from error
+    """Return the learner of a config; the dataset's card fills in what the user left open."""
+    params = parameters(config.method, config.dataset, given=config.params)
+    return METHODS[config.method](**params, seed=config.seed)
 
 
 def _fitting_learner(config: RunConfig, train: ImageSet) -> Learner:
