@@ -79,6 +79,29 @@ colour, litres)
         raise InputError(_explain(str(error), table, struct, where)) from error
 
 
+def misfit(value: object, hint: Any) -> str | None:
+    """Return in words what `value` must be to fit a type hint, or None if it fits.
+
+    Examples
+    --------
+    >>> misfit("many", float), misfit(2, float), misfit("z", Literal["h", "x"])
+    ('a number', None, "'h' or 'x'")
+    """
+    try:
+        msgspec.convert(value, hint)
+    except msgspec.ValidationError as error:
+        expected = _EXPECTED.match(str(error))
+        return _in_words(expected) if expected else " or ".join(map(repr, typing.get_args(hint)))
+    except TypeError:  # a type that msgspec does not know
+        pass
+    return None
+
+
+def _in_words(expected: re.Match[str]) -> str:
+    wanted = expected["wanted"].split(" | ")
+    return " or ".join(WORDS.get(one, one) for one in wanted) + expected["more"]
+
+
 def _explain(message: str, table: dict[str, Any], struct: type[Any], where: str) -> str:
     """Return what msgspec found wrong as one plain sentence."""
     parts = _AT.fullmatch(message)
@@ -97,8 +120,7 @@ def _explain(message: str, table: dict[str, Any], struct: type[Any], where: str)
     kind = _type_at(struct, steps)
     prefix = f"{where}: {place}" if place else where
     if expected:
-        wanted = " or ".join(WORDS.get(one, one) for one in expected["wanted"].split(" | "))
-        return f"{prefix} must be {wanted}{expected['more']}, got {value!r}"
+        return f"{prefix} must be {_in_words(expected)}, got {value!r}"
     if what.startswith("Invalid enum value"):
         allowed = ", ".join(map(str, typing.get_args(kind)))
         return f"{prefix} must be one of {allowed}; got {value!r}"

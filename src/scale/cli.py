@@ -71,10 +71,8 @@ def dispatch(arguments: list[str]) -> int:
 
             run(*parse_run(rest))
         case ["bench", *rest]:
-            from scale.bench.command import bench
-            from scale.commands._terminal import keep_freed_memory
+            from scale.commands.bench import bench
 
-            keep_freed_memory()
             return bench(rest)
         case ["data", "get", *rest]:
             from scale.commands.data import data_get

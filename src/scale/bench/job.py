@@ -1,4 +1,4 @@
-"""One run of an experiment, known by the content of its config."""
+"""One run of an experiment, identified by its config and its code."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from scale.evaluate.protocol import PROTOCOLS
-from scale.runs import RunConfig, recipe_for
+from scale.runs import RunConfig, code_of, complete
 
 
 @dataclass(frozen=True)
 class Job:
-    """A run to be done, and its place in the experiment.
+    """A run to do, and its place in the experiment.
 
     Examples
     --------
-    >>> job = Job("lambda", RunConfig(dataset="digits", params={"lam": 0.1}))
-    >>> job.hash == Job("mu", RunConfig(dataset="digits", params={"lam": 0.1}, threads=1)).hash
+    >>> job = Job("lambda", RunConfig(dataset="digits", params={"tau": 0.1}))
+    >>> job.hash == Job("mu", RunConfig(dataset="digits", params={"tau": 0.1}, threads=1)).hash
     True
     """
 
@@ -34,17 +34,24 @@ class Job:
 
     @cached_property
     def hash(self) -> str:
-        """Return a hash of everything that decides the outcome, the code apart."""
-        config = self.config.to_json()
-        del config["threads"]  # an engine's matter, which changes from machine to machine
-        dataset = self.config.dataset
-        config["stream_batch"] = self.config.stream_batch or recipe_for(dataset).stream_batch
-        protocol = PROTOCOLS.get(dataset)
+        """Return a hash of all that decides the numbers: config, protocol and code."""
+        protocol = PROTOCOLS.get(self.config.dataset)
         content = {
-            "run": config,
+            "run": self.setting,
             "protocol": None if protocol is None else dataclasses.asdict(protocol),
+            "code": self.code,
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    @cached_property
+    def code(self) -> str:
+        """Return the digest of the code that runs the job here."""
+        return str(code_of(self.config)["digest"])
+
+    @cached_property
+    def setting(self) -> str:
+        """Return the options and parameters as a text, to compare with records of other code."""
+        return setting_of(complete(self.config).to_json())
 
     @property
     def name(self) -> str:
@@ -71,3 +78,8 @@ class Job:
             "axes": self.axes,
             "job": self.hash,
         }
+
+
+def setting_of(run: dict[str, Any]) -> str:
+    """Return the same text for configs that make the same run; threads change no setting."""
+    return json.dumps({name: run[name] for name in run if name != "threads"}, sort_keys=True)

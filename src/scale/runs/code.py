@@ -81,6 +81,11 @@ def digests_in(record: Mapping[str, Any]) -> list[str]:
 def sources_of(part: object) -> list[Source]:
     """Return the modules of a class and its bases, of a function, or of an object's class."""
     kind: Any = part if inspect.isclass(part) or inspect.isroutine(part) else type(part)
+    return _sources(kind)
+
+
+@lru_cache(maxsize=1024)
+def _sources(kind: Any) -> list[Source]:
     found = []
     for one in kind.__mro__ if inspect.isclass(kind) else (kind,):
         module: str = one.__module__

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from scale._errors import InputError
+from PIL import Image
+
+from scale._errors import InputError, ScaleError
 from scale._names import did_you_mean
+from scale.data import image_files, registered_name
 from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
-from scale.runs.recipes import recipe_for
+from scale.runs.recipes import RECIPES, recipe_for
+
+OWN_PARAMS = {"steps_per_batch": 5}
+"""Of data without a card: a run of a user's own folder takes minutes."""
+OWN_SIDE = 64
+"""Side that larger images of a user's own folder are resized to."""
+LOOKED_AT = 16  # files until one is a readable image
 
 
 def parameters(
@@ -42,7 +53,7 @@ def parameters(
     kind = METHODS[method]
     _check_preset(kind, preset)
     names = parameter_names(kind)
-    of_dataset = {k: v for k, v in recipe_for(dataset).params.items() if k in names}
+    of_dataset = {k: v for k, v in _card_params(dataset).items() if k in names}
     of_preset = kind.presets[preset] if preset is not None else {}
     values = {**of_dataset, **of_preset, **(given or {})}
     for name in values:
@@ -66,18 +77,39 @@ def default_stream_batch(dataset: str) -> int:
     return recipe_for(dataset).stream_batch
 
 
+def default_image_size(dataset: str) -> int | None:
+    """Return the side that images are resized to when the user gives none.
+
+    Only images of a user's own folder are resized, if the first is larger than 64 pixels a side.
+    """
+    files: list[Path] = []
+    with contextlib.suppress(ScaleError, OSError):  # `load_dataset` says what is wrong
+        files = image_files(dataset) or []
+    for file in files[:LOOKED_AT]:
+        unreadable = (OSError, ValueError, Image.DecompressionBombError)
+        with contextlib.suppress(*unreadable), Image.open(file) as image:
+            return OWN_SIDE if min(image.size) > OWN_SIDE else None
+    return None
+
+
 def parameter_names(method: type[Learner]) -> set[str]:
     """Return the names of a method's parameters, the seed apart."""
     return {field.name for field in dataclasses.fields(method)} - {"seed"}
 
 
 def complete(config: RunConfig) -> RunConfig:
-    """Return `config` with every parameter of its method and its stream batch written out."""
+    """Return `config` with all parameters, the stream batch and the image size written out."""
     return dataclasses.replace(
         config,
         params=parameters(config.method, config.dataset, given=config.params),
         stream_batch=config.stream_batch or default_stream_batch(config.dataset),
+        image_size=config.image_size or default_image_size(config.dataset),
     )
+
+
+def _card_params(dataset: str) -> dict[str, Any]:
+    own = registered_name(dataset) not in RECIPES
+    return OWN_PARAMS if own else recipe_for(dataset).params
 
 
 def _check_preset(method: type[Learner], preset: str | None) -> None:

@@ -30,6 +30,7 @@ LEFT_OUT = {
     "scale.runs.interrupt": "stops a run",
     "scale.runs.meter": "measures time and memory",
     "scale.runs.parameters": "merges defaults; the record has all parameters",
+    "scale.runs.probe": "measures what a run costs",
     "scale.runs.recipes": "defaults; the record has all parameters",
     "scale.runs.same_data": "compares images with their digest",
     "scale.runs.source": "this digest",
@@ -120,7 +121,7 @@ def _resolve(module: str, name: str | None, places: dict[str, Path]) -> Iterator
 @lru_cache(maxsize=1024)
 def _homes(table: Path, package: str) -> dict[str, tuple[str, str]]:
     """Return where the names that an ``__init__`` imports come from."""
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for node in ast.walk(ast.parse(table.read_bytes())):
         if isinstance(node, ast.ImportFrom):
             module = _absolute(node, package, is_package=True)
