@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from scale._errors import InputError, UnknownNameError
@@ -93,6 +94,7 @@ def parse_value(text: str) -> Any:
     return text
 
 
+@lru_cache(maxsize=256)
 def _param_hints(method: type[Learner]) -> dict[str, Any]:
     hints = typing.get_type_hints(method)
     names = {field.name for field in dataclasses.fields(method)} - {"seed"}
