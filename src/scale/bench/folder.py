@@ -1,4 +1,4 @@
-"""The folder of a bench: a folder for each run, and the records of those that are finished."""
+"""The folder of a bench: a folder for each run, and the records of the finished ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scale.runs import code_label
 
 
 class BenchFolder:
-    """Where the runs of a bench and their records are. Several benches may share one.
+    """The runs of a bench and their records. Several benches may share a folder.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class BenchFolder:
         return self.path / "runs" / job.name
 
     def log(self, job: Job) -> Path:
-        """Return the file that tells what happened in the job's run."""
+        """Return the log of the job's run."""
         return self.run_folder(job) / "log.txt"
 
     def records(self) -> list[Record]:

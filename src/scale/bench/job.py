@@ -30,7 +30,7 @@ class Job:
     config: RunConfig
     variant: str = ""
     axes: dict[str, Any] = field(default_factory=dict)
-    """The values of the experiment's axes that this run has."""
+    """The run's values of the experiment's axes."""
 
     @cached_property
     def hash(self) -> str:
@@ -55,14 +55,14 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Return the name of the run's folder: readable, and the same for the same content."""
+        """Return the name of the run's folder: equal jobs have equal names."""
         run = self.config
         dataset = re.sub(r"\W+", "-", Path(run.dataset).stem)
         return f"{run.method}-{dataset}-{run.stream}-seed{run.seed}-{self.hash}"
 
     @property
     def label(self) -> str:
-        """Return what to call the run on the screen."""
+        """Return the run's name on the screen."""
         run = self.config
         shown = ("dataset", "stream", "method", "seed")
         varied = [f"{name} {value}" for name, value in self.axes.items() if name not in shown]
@@ -71,7 +71,7 @@ class Job:
 
     @property
     def marks(self) -> dict[str, Any]:
-        """Return what a record says beside the run itself."""
+        """Return the run's place in the experiment, for its record."""
         return {
             "experiment": self.experiment,
             "variant": self.variant,

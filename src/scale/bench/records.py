@@ -18,7 +18,7 @@ from scale.runs.record import SUMMARY_REMEDY, read_json
 
 Record = dict[str, Any]
 ON_THE_WAY = ("knn", "acc")
-"""What a record keeps of the evaluations along the stream."""
+"""Measures along the stream that a record keeps."""
 
 
 def read_run(folder: Path) -> Record:
@@ -35,10 +35,7 @@ def read_run(folder: Path) -> Record:
 
 
 def read_curve(folder: Path) -> dict[str, list[float]]:
-    """Return a run's measures along the stream, in lists as long as that of its positions.
-
-    Without labels there is nothing to measure, and the curve is empty.
-    """
+    """Return a run's measures along the stream, one list each; empty without labels."""
     path = folder / "metrics.jsonl"
     evaluations = read_metrics(path, "evaluation") if path.is_file() else []
     measured = [name for name in ON_THE_WAY if all(name in point for point in evaluations)]
@@ -57,7 +54,7 @@ def append_records(folders: Iterable[Path], path: Path) -> int:
 def append_evaluation(
     folder: Path, bank_size: int | None, measures: dict[str, Any], path: Path
 ) -> None:
-    """Add an evaluation of a run's learner with another bank to a file of JSON lines."""
+    """Append an evaluation of a run's learner with another bank, as one JSON line."""
     record = read_config(folder)
     line = {"run": record["run"], "bank_size": bank_size, "measures": measures}
     kept = ("versions", "code", "later_code")

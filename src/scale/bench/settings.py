@@ -1,4 +1,4 @@
-"""Settings of a run by name, as experiments and the command line give them."""
+"""Settings of a run by name, from an experiment or the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scale.methods import METHODS, Learner
 from scale.runs import RunConfig, parameters
 
 RUN_FIELDS = {field.name for field in dataclasses.fields(RunConfig)} - {"params"}
-PRESET = "preset"  # of the method; not a field of its own
+PRESET = "preset"  # sets parameters; a run does not keep its name
 
 
 def make_config(settings: dict[str, Any]) -> RunConfig:
@@ -46,16 +46,16 @@ def make_config(settings: dict[str, Any]) -> RunConfig:
 
 
 def check_settings(settings: dict[str, list[Any]], methods: Iterable[str], where: str) -> None:
-    """Raise for a name that neither a run nor one of these methods has, and for a wrong value.
+    """Raise for an unknown setting, and for a value of the wrong type.
 
     Parameters
     ----------
     settings
         Values by name.
     methods
-        Names of the methods that may have them as parameters.
+        Methods whose parameters are allowed.
     where
-        What the settings are of, for the message.
+        Source of the settings, for the message.
     """
     types_of = {method: METHODS[method] for method in methods}
     run_hints = typing.get_type_hints(RunConfig)
@@ -76,7 +76,7 @@ def check_settings(settings: dict[str, list[Any]], methods: Iterable[str], where
 
 
 def parse_value(text: str) -> Any:
-    """Return what a word on the command line means.
+    """Return the value of a word on the command line.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -48,8 +48,9 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
     method = METHODS[_peek(arguments, "--method") or config.method]
     kept = config.params if config.method == method.name else {}
     params = parameters(method.name, dataset, _peek(arguments, "--preset"), kept)
+    Options = _options()
     Parsed = dataclasses.make_dataclass(
-        "Parsed", [("folder", Folder), ("run", RunConfig), ("method", method)]
+        "Parsed", [("folder", Folder), ("run", Options), ("method", method)]
     )
     parsed: Any = tyro.cli(
         Parsed,
@@ -59,13 +60,32 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.SuppressFixed),
         default=Parsed(
             Folder(out=tyro.MISSING),
-            dataclasses.replace(config, params={}),
+            Options(**{**vars(config), "params": {}}),
             method(**params),
         ),
     )
     chosen = parsed.method.get_params()
     chosen.pop("seed")
-    return parsed.folder, dataclasses.replace(parsed.run, params=chosen)
+    return parsed.folder, RunConfig(**{**vars(parsed.run), "params": chosen})
+
+
+def _options() -> type[RunConfig]:
+    """Return `RunConfig` with help that lists the registered names."""
+    from scale.data import DATASETS
+    from scale.methods import METHODS
+    from scale.runs import RunConfig
+    from scale.streams import STREAMS
+
+    helps = {
+        "dataset": f"{', '.join(DATASETS)}; or a hub id, a folder of images, .npy or .npz.",
+        "stream": f"Order of arrival: {', '.join(STREAMS)}. Use as-is for data without labels.",
+        "method": f"{', '.join(METHODS)}. The parameters of the chosen one are options too.",
+    }
+    fields = [
+        (name, Annotated[str, tyro.conf.arg(help=text)], getattr(RunConfig, name))
+        for name, text in helps.items()
+    ]
+    return dataclasses.make_dataclass("Options", fields, bases=(RunConfig,), kw_only=True)
 
 
 def run(folder: Folder, config: RunConfig) -> None:

@@ -1,4 +1,4 @@
-"""What a batch did to the learner, and whether it is still well."""
+"""The record of a batch: losses, collapse, memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scale.runs.setting import Setting
 
 
 def describe_batch(setting: Setting, number: int) -> dict[str, Any]:
-    """Return the record of the batch that was just learned."""
+    """Return the record of the last batch."""
     learner = setting.learner
     record: dict[str, Any] = {
         "kind": "batch",
@@ -34,7 +34,7 @@ def describe_batch(setting: Setting, number: int) -> dict[str, Any]:
 def memory_by_class(
     learner: Learner, labels: np.ndarray | None, num_classes: int
 ) -> list[int] | None:
-    """Count what is in memory by class; the learner knows only when each image arrived."""
+    """Count the images in memory by class; the learner itself knows only their arrival."""
     memory = getattr(learner, "memory_", None)
     if memory is None or labels is None:
         return None

@@ -30,7 +30,7 @@ class Cost(NamedTuple):
     """One image through `transform`."""
 
     def learning(self, batches: int, updates: int) -> float:
-        """Return the seconds of a stream with so many `updates` for each batch."""
+        """Return the seconds of a stream with `updates` updates per batch."""
         return batches * (self.batch + updates * self.update)
 
 

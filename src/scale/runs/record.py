@@ -1,4 +1,4 @@
-"""The records of a run: lines of JSON, and a lock against a second process."""
+"""Files of a run: its metrics as JSON lines, its JSON files, and its lock."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SUMMARY_REMEDY = "delete it and run with --resume: the end of the run is then ma
 class MetricsFile:
     """An append-only file of JSON lines that can be cut back to where a checkpoint was.
 
-    It holds nothing that depends on time, so that equal runs have equal files.
+    It holds nothing that depends on time: equal runs have equal files.
     """
 
     def __init__(self, path: Path, size: int = 0) -> None:
-        """Open `path` and forget what was written after the first `size` bytes."""
+        """Open `path` and cut it to its first `size` bytes."""
         path.touch()
         if path.stat().st_size < size:
             raise ScaleError(f"{path} is shorter than at the last checkpoint; it was changed")
@@ -43,7 +43,7 @@ class MetricsFile:
             ) from error
 
     def sync(self) -> int:
-        """Bring the file to disk and return its size."""
+        """Write the file to disk and return its size."""
         os.fsync(self._file.fileno())
         return self._file.tell()
 
@@ -80,7 +80,7 @@ def _parse_line(line: bytes, where: str) -> dict[str, Any]:
 
 
 def read_json(path: Path, remedy: str) -> dict[str, Any]:
-    """Return what is in a JSON file of a run; `remedy` says what to do when it is damaged."""
+    """Return the content of a JSON file of a run; `remedy` says what to do if it is damaged."""
     try:
         found = json.loads(path.read_bytes())
         if not isinstance(found, dict):
@@ -91,7 +91,7 @@ def read_json(path: Path, remedy: str) -> dict[str, Any]:
 
 
 def plain(value: float) -> float | None:
-    """Return a number that JSON knows: None for NaN and infinities."""
+    """Return a number for JSON: None for NaN and infinities."""
     return float(value) if math.isfinite(value) else None
 
 
