@@ -22,6 +22,7 @@ from scale.report.formats import markdown
 MODULES = (
     "psa",
     "augment",
+    "losses",
     "memory_update",
     "encoder",
     "update",

@@ -1,4 +1,4 @@
-"""taking a batch of 128 into a full memory of 1280."""
+"""taking a batch of 128 into a full memory of 1280 (the paper's Table 6)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def main(quick: bool = False) -> list[Row]:
 
 
 def full(policy: str, images: Tensor, labels: Tensor) -> Memory:
-    """Return a memory that holds these images; it stays full whatever comes."""
+    """Return a memory that is full of these images."""
     memory = Memory(len(images), policy, torch.Generator().manual_seed(0), CLASSES)
     memory.update(images, columns={"labels": labels})
     return memory
@@ -54,7 +54,7 @@ def with_features(images: Tensor, n: int, repeats: int) -> Row:
 
 
 def paper(policy: str) -> tuple[str, float] | None:
-    """Return what the paper reports; what exactly it timed it does not say."""
+    """Return the paper's value; the paper does not say what exactly it timed."""
     if policy not in PAPER:
         return None
     return "the paper's, on its machine", PAPER[policy] * 1e3

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks._measure import Row, row
 from scale.data import load_dataset
 from scale.methods import METHODS, Learner
-from scale.runs import recipe_params
+from scale.runs import default_parameters
 
 STREAM_BATCH = 256
 
@@ -28,9 +28,8 @@ def main(quick: bool = False) -> list[Row]:
 
 
 def make(method: str, **params: int) -> Learner:
-    """Return a learner with MNIST's recipe."""
-    cls = METHODS[method]
-    return cls(**{**recipe_params("mnist", cls), **params})
+    """Return a learner with the parameters of MNIST's card."""
+    return METHODS[method](**{**default_parameters("mnist", method), **params})
 
 
 def seconds_of_last(learner: Learner, images: np.ndarray, n: int) -> float:

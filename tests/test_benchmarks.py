@@ -7,7 +7,7 @@ import pytest
 from benchmarks.__main__ import MODULES, append, table
 from rich.console import Console
 
-CHEAP = ("psa", "augment", "memory_update")
+CHEAP = ("psa", "augment", "losses", "memory_update")
 
 
 @pytest.mark.parametrize("name", CHEAP)

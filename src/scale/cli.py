@@ -1,4 +1,4 @@
-"""The command line: which command is meant. Nothing heavy is imported before one needs it."""
+"""The command line: chooses the command. Heavy modules are imported only when needed."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import tyro
 from scale._errors import InputError, ScaleError
 
 COMMANDS = ("evaluate", "embed", "table", "plot", "results", "methods", "streams", "data")
-"""Those that are one function in a file of the same name; `run` and `bench` parse in two steps."""
+"""Commands that are one function in a file of that name; `run` and `bench` parse in two steps."""
 USAGE = """\
-usage: scale COMMAND [options]        (scale COMMAND --help tells a command's options)
+usage: scale COMMAND [options]        (scale COMMAND --help lists a command's options)
 
 Keep learning from an unlabelled image stream: online, single pass, no labels, no boundaries.
 
 commands:
-  run       learn from a stream, with evaluation, checkpoints and pictures; --resume goes on
+  run       learn from a stream, with evaluation, checkpoints and pictures; --resume continues
   bench     run an experiment of the paper, or your own: many runs, several at a time
   evaluate  evaluate a run's learner again, with more or fewer labels
   embed     embed new images with a run's encoder
-  table     show finished runs: mean and deviation over seeds, floors beside them
+  table     show finished runs: mean and standard deviation over seeds, and the floors
   plot      draw finished runs as a figure of the paper: bars, curves, lines, heat map, maps
-  results   write RESULTS.md: all records as tables and figures, and what agrees with the paper
-  methods   list the methods: what each knows and costs; methods NAME tells its parameters
+  results   write RESULTS.md: tables and figures of all records, and the verdicts on claims
+  methods   list the methods: what each knows and costs; methods NAME lists its parameters
   streams   draw the streams of a dataset as one picture, class over time
   data      list the datasets and where they are; data get NAME downloads one
 
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 0
-    except OSError as error:  # what nobody foresaw: a disk that fails, a folder that is locked
+    except OSError as error:  # for example a failing disk or a locked folder
         sys.stderr.write(f"scale: {_told_by_system(error)}\n")
         return 2
 
@@ -71,10 +71,8 @@ def dispatch(arguments: list[str]) -> int:
 
             run(*parse_run(rest))
         case ["bench", *rest]:
-            from scale.bench.command import bench
-            from scale.commands._terminal import keep_freed_memory
+            from scale.commands.bench import bench
 
-            keep_freed_memory()
             return bench(rest)
         case ["data", "get", *rest]:
             from scale.commands.data import data_get

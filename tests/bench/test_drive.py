@@ -14,6 +14,7 @@ from rich.console import Console
 
 from scale.bench import BenchFolder, HowToRun, InProcess, Job, drive, load_experiment, plan
 from scale.bench.display import BenchDisplay, LiveBenchDisplay, PlainBenchDisplay
+from scale.bench.work import work
 from scale.cli import main
 
 Read = Callable[[Path], dict[str, Any]]
@@ -88,6 +89,52 @@ def test_another_experiment_in_the_same_folder_shares_the_runs(tiny: Path, finis
     assert places == [
         *(("other", "replay"), ("other", "simclr"), ("tiny", "er"), ("tiny", "simclr"))
     ]
+
+
+def other_code(finished: Path, **code: Any) -> None:
+    """Change the records as if other code had made them; its jobs have other names."""
+    path = finished / "records.jsonl"
+    lines = [
+        {**json.loads(line), "job": "0" * 16, **code} for line in path.read_text().splitlines()
+    ]
+    if not code:
+        for line in lines:
+            del line["code"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    shutil.rmtree(finished / "runs")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ({"code": {"digest": "1a2b3c4d5e", "commit": "5064942f"}}, "digest 1a2b3c4d, commit 5064"),
+        ({}, "code not recorded"),
+    ],
+)
+def test_runs_of_other_code_are_run_again_unless_told_to_take_them(
+    code: dict[str, Any], told: str, tiny: Path, finished: Path
+) -> None:
+    other_code(finished, **code)
+    text = io.StringIO()
+    jobs = plan(load_experiment(str(tiny)))
+    taken = BenchFolder(finished, any_code=True)
+    result = drive(jobs, taken, InProcess(taken, HowToRun()), BenchDisplay())
+    assert (result.before, result.done) == (2, 0)
+    assert len((finished / "records.jsonl").read_text().splitlines()) == 2
+    assert run(jobs, finished, PlainBenchDisplay(Console(file=text, width=160))) == (0, 2, 0)
+    line = f"2 finished runs were made by other code ({told}"
+    assert text.getvalue().count(line) == 1
+    assert "--any-code takes them" in text.getvalue()
+    assert len((finished / "records.jsonl").read_text().splitlines()) == 4, "both are kept"
+
+
+def test_code_that_changed_since_the_bench_began_fails_the_job(tiny: Path, tmp_path: Path) -> None:
+    (job,) = plan(load_experiment(str(tiny)), {"evaluations": [1]}, ["simclr"])
+    status, reason = work(job.config, tmp_path / "run", HowToRun(), "0" * 16)
+    assert status == "failed"
+    assert "is not the bench's (digest 00000000)" in reason
+    assert not (tmp_path / "run" / "config.json").exists()
+    assert reason in (tmp_path / "run" / "log.txt").read_text()
 
 
 def test_runs_that_fail_are_reported_with_their_log_and_do_not_stop_the_rest(

@@ -64,6 +64,7 @@ def test_the_size_of_the_chunks_changes_no_feature_and_images_are_given_writable
         np.testing.assert_array_equal(few, many)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("SCALE_DATA" not in os.environ, reason="needs real images")
 def test_raw_pixels_of_cifar10_reach_the_published_floor():
     protocol = protocol_for("cifar10", [])

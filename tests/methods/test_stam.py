@@ -17,7 +17,7 @@ from scale._errors import InputError
 from scale.methods import STAM, load
 from scale.methods.dictionary.patches import nearest_centroid, patches_of, relative_distances
 from scale.methods.dictionary.stam_layer import PER_IMAGE, PatchLayer
-from scale.runs import recipe_params
+from scale.runs import default_parameters
 
 from .learners import images
 
@@ -347,9 +347,9 @@ def test_one_image_at_a_time_batches_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("dataset", SHAPES)
-def test_the_recipes_of_all_datasets_fit_their_images(dataset: str) -> None:
+def test_the_cards_of_all_datasets_fit_their_images(dataset: str) -> None:
     shape = SHAPES[dataset]
-    learner = STAM(**recipe_params(dataset, STAM))
+    learner = STAM(**default_parameters(dataset, "stam"))
     learner.partial_fit(images(2, shape=shape))
     assert learner.transform(images(2, shape=shape)).shape[0] == 2
 

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from scale.cli import main
 from scale.runs import Display
 
 QUICK = [
@@ -19,26 +23,40 @@ QUICK = [
 ]
 
 
+class Done(NamedTuple):
+    """How a command ended."""
+
+    status: int
+    output: str
+    error: str
+
+
 class Command:
-    """`scale run` as a real process on a small dataset."""
+    """`scale run` on a small dataset: a real process to be stopped, or to the end in this one."""
 
     def __init__(self, dataset: Path) -> None:
         self.dataset = dataset
 
     def arguments(self, out: Path, *more: str) -> list[str]:
-        start = [sys.executable, "-m", "scale", "run", "--out", str(out)]
-        return [*start, "--dataset", str(self.dataset), *QUICK, *more]
+        return ["run", "--out", str(out), "--dataset", str(self.dataset), *QUICK, *more]
 
     def resume(self, out: Path) -> list[str]:
         quick = ["--resume", "--no-pictures", "--checkpoint-seconds", "0"]
-        return [sys.executable, "-m", "scale", "run", "--out", str(out), *quick]
+        return ["run", "--out", str(out), *quick]
 
-    def finish(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(arguments, capture_output=True, text=True, check=False, env=_env())
+    def finish(self, arguments: Sequence[str]) -> Done:
+        output, error = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(error):
+            status = main(list(arguments))
+        return Done(status, output.getvalue(), error.getvalue())
 
     def start(self, arguments: Sequence[str]) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_env()
+            [sys.executable, "-m", "scale", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
         )
 
 
@@ -69,7 +87,7 @@ class StopAt(Lines):
 
 
 def make_photos(folder: Path, counts: dict[str, int], seed: int = 0) -> Path:
-    """Write so many grey images of each class to its sub-folder."""
+    """Write grey images of each class to its sub-folder."""
     rng = np.random.default_rng(seed)
     for name, count in counts.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -77,10 +95,6 @@ def make_photos(folder: Path, counts: dict[str, int], seed: int = 0) -> Path:
             pixels = rng.integers(0, 256, (16, 16), dtype=np.uint8)
             Image.fromarray(pixels).save(folder / name / f"{i:03d}.png")
     return folder
-
-
-def _env() -> dict[str, str]:
-    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 
 
 @pytest.fixture(scope="session")
@@ -93,5 +107,5 @@ def unbroken(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Path
     """A run that was never stopped."""
     out = tmp_path_factory.mktemp("runs") / "unbroken"
     done = command.finish(command.arguments(out))
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.error
     return out

@@ -9,25 +9,15 @@ from pathlib import Path
 import pytest
 
 from scale.report import draw_run
-from scale.runs import Display, RunConfig, measure_again, read_metrics, run
+from scale.runs import RunConfig, measure_again, read_metrics, run
 from scale.runs.display import summary_table
+from tests.runs.conftest import StopAt
 
 PARAMS: dict[str, dict[str, object]] = {
     "simclr": {"steps_per_batch": 1},
     "stam": {"receptive_fields": [6]},
     "patches": {"clusters": 20},
 }
-
-
-class StopAt(Display):
-    """Fails after some batches, as a process that is killed does."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def batch(self, record: dict[str, object]) -> None:
-        if record["batch"] == self.number:
-            raise KeyboardInterrupt
 
 
 def config(dataset: Path, method: str, **params: object) -> RunConfig:

@@ -15,22 +15,12 @@ from rich.console import Console
 
 import scale
 from scale.evaluate import Guard
-from scale.runs import Display, LiveDisplay, PlainDisplay, RunConfig, prepare, read_metrics, run
+from scale.runs import LiveDisplay, PlainDisplay, RunConfig, prepare, read_metrics, run
 from scale.runs.display import HealthWatch
 from tests.methods.learners import differences, state
+from tests.runs.conftest import StopAt
 
 PARAMS = {"encoder": "cnn", "augmentation": "mnist", "steps_per_batch": 2}
-
-
-class StopAt(Display):
-    """Fails after some batches, as a process that is killed does."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def batch(self, record: dict[str, Any]) -> None:
-        if record["batch"] == self.number:
-            raise KeyboardInterrupt
 
 
 def config(dataset: Path, method: str = "er") -> RunConfig:

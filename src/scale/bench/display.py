@@ -1,4 +1,4 @@
-"""What a bench shows: a live view over all jobs on a terminal, plain lines elsewhere."""
+"""What a bench shows: a live view of all jobs on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from scale.bench.engine import Outcome
 from scale.bench.job import Job
+from scale.runs.probe import duration
 
 
 class BenchDisplay:
@@ -43,7 +44,7 @@ class BenchDisplay:
         self.waiting -= 1
 
     def ended(self, outcome: Outcome) -> None:
-        """A job has ended, in whatever way."""
+        """A job has ended: done, failed, busy or interrupted."""
         self.running.pop(id(outcome.job), None)
         if outcome.status == "done":
             self.done += 1
@@ -53,14 +54,14 @@ class BenchDisplay:
             self.failed += 1
 
     def tick(self, waiting: int, workers: int) -> None:
-        """Some time has passed; a cluster may have more or fewer workers now."""
+        """Update the counts; the workers of a cluster come and go."""
         self.waiting, self.workers = waiting, workers
 
     def message(self, text: str) -> None:
         """Say something."""
 
     def left(self) -> str:
-        """Return how long the rest will take, judged by the jobs that have ended."""
+        """Return an estimate of the time left, from the jobs that have ended."""
         if not self._seconds:
             return ""
         mean, now = statistics.mean(self._seconds), time.monotonic()
@@ -137,23 +138,10 @@ class LiveBenchDisplay(PlainBenchDisplay):
 
 
 def failures_table(failed: list[Outcome], logs: list[Path]) -> Table:
-    """Return the runs that failed, why, and where to read more."""
+    """Return the failed runs, the reasons, and their logs."""
     table = Table(title="failed")
     for column in ("run", "reason", "log"):
         table.add_column(column, overflow="fold")
     for outcome, log in zip(failed, logs, strict=True):
         table.add_row(Text(outcome.job.label), Text(outcome.reason), Text(str(log)))
     return table
-
-
-def duration(seconds: float) -> str:
-    """Return a time in the unit that suits it.
-
-    Examples
-    --------
-    >>> duration(4.2), duration(150), duration(3 * 3600)
-    ('4 s', '2.5 min', '3.0 h')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,4 +1,4 @@
-"""All jobs of a bench through an engine: skip what is done, report what fails, stop on request."""
+"""Run all jobs of a bench: skip finished ones, report failures, stop on request."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TICK = 0.5  # seconds between looks at signals, at the screen and at what other 
 
 @dataclass
 class Result:
-    """What became of the jobs."""
+    """How the jobs ended."""
 
     before: int = 0
-    """Jobs that were done already."""
+    """Jobs that were finished before."""
     done: int = 0
     """Jobs that this bench ran to the end, or saw another bench finish."""
     failed: list[Outcome] = field(default_factory=list)
@@ -32,13 +32,17 @@ class Result:
 def drive(
     jobs: Sequence[Job], folder: BenchFolder, engine: Engine, display: BenchDisplay
 ) -> Result:
-    """Run the jobs that are not done yet and return what became of all of them."""
+    """Run the jobs that are not finished and return how all of them ended."""
     result, begin = Result(), time.monotonic()
     waiting = deque(job for job in jobs if not folder.finished(job))
-    elsewhere: list[Job] = []  # other benches are at these
+    elsewhere: list[Job] = []  # other benches run these
     result.before = len(jobs) - len(waiting)
+    others = folder.of_other_code(waiting)
     with Interrupts(display.message) as interrupts, engine, display:
         display.begin(len(jobs), result.before, engine.workers)
+        for code, count in others.items():
+            runs = "1 finished run was" if count == 1 else f"{count} finished runs were"
+            display.message(f"{runs} made by other code ({code}): run again; --any-code takes them")
         while (waiting or elsewhere or engine.running()) and not result.interrupted:
             while waiting and engine.room() > 0:
                 job = waiting.popleft()
@@ -47,7 +51,7 @@ def drive(
             for outcome in engine.wait(TICK):
                 _take(outcome, result, folder, elsewhere)
                 display.ended(outcome)
-            if not engine.running():  # what others are at comes last
+            if not engine.running():  # jobs of other benches come last
                 _look_after(elsewhere, waiting, result, folder, display)
             display.tick(len(waiting) + len(elsewhere), engine.workers)
             result.interrupted = result.interrupted or interrupts.requested
@@ -81,7 +85,7 @@ def _look_after(
     folder: BenchFolder,
     display: BenchDisplay,
 ) -> None:
-    """Count what other benches have finished, and take over what they have left."""
+    """Count the jobs that other benches have finished, and take over those they left."""
     for job in list(elsewhere):
         if not is_free(folder.run_folder(job)):
             continue

@@ -1,4 +1,4 @@
-"""What an engine is, and the plainest one."""
+"""What an engine is, and the simplest one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Engine(Protocol):
         """Return the jobs that were started and have not ended."""
 
     def wait(self, seconds: float) -> list[Outcome]:
-        """Return the jobs that have ended, after at most about so many seconds."""
+        """Return the jobs that have ended, after about `seconds` at most."""
 
     def interrupt(self) -> None:
         """Ask all running jobs to save and stop."""
@@ -79,7 +79,7 @@ class InProcess:
             time.sleep(seconds)
             return []
         job, begin = self._job, time.monotonic()
-        status, reason = work(job.config, self.folder.run_folder(job), self.how)
+        status, reason = work(job.config, self.folder.run_folder(job), self.how, job.code)
         self._job = None
         return [Outcome(job, status, reason, time.monotonic() - begin)]
 

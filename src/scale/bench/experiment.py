@@ -1,42 +1,48 @@
-"""An experiment: what stays, what is varied, and which table or figure it is for."""
+"""An experiment: its fixed settings, its varied settings, and its table or figure."""
 
 from __future__ import annotations
 
-import difflib
-import tomllib
-from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
-from scale._errors import InputError, UnknownNameError
+import msgspec
 
-KINDS = ("table", "bars", "curves", "lines", "heatmap", "maps", "timings")
+from scale._errors import InputError
+from scale._names import unknown_name
+from scale._schema import read_toml
+
+Kind = Literal["table", "bars", "curves", "lines", "heatmap", "maps"]
+KINDS = get_args(Kind)
 Settings = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """What one of the TOML files says."""
+class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The entries of an experiment's TOML file."""
 
-    name: str
-    title: str
-    shows: str
+    kind: Kind
+    """How its records are shown."""
+    title: str = ""
+    shows: str = ""
     """What the paper shows with it."""
-    kind: str
-    """What its records are drawn as: one of `KINDS`."""
     measure: str = "knn"
     """The measure that the table or figure is about."""
-    base: Settings = field(default_factory=dict)
+    base: Settings = {}
     """Settings that all runs share."""
-    axes: dict[str, list[Any]] = field(default_factory=dict)
-    """Settings and their values; every combination is run."""
-    variants: dict[str, Settings] = field(default_factory=dict)
+    axes: dict[str, Any] = {}
+    """Settings and their values, one or a list; every combination is run."""
+    variants: dict[str, Settings] = {}
     """Named sets of settings, the rows of an ablation; each runs on every combination."""
-    datasets: dict[str, Settings] = field(default_factory=dict)
-    """Settings that hold on one dataset only, by its name."""
-    paper: dict[str, dict[str, float]] = field(default_factory=dict)
+    datasets: dict[str, Settings] = {}
+    """Settings for one dataset only, by its name."""
+    paper: dict[str, dict[str, float]] = {}
     """The paper's own values of the measure, by dataset and variant."""
+
+
+class Experiment(ExperimentFile, frozen=True, kw_only=True):
+    """An experiment: its file's entries, with each axis as a list of values."""
+
+    name: str
     text: str = ""
     """The file itself."""
 
@@ -60,12 +66,7 @@ def load_experiment(name: str) -> Experiment:
             raise InputError(f"there is no file {name}")
         return parse_experiment(path.stem, path.read_text())
     if name not in _names():
-        close = difflib.get_close_matches(name, _names(), n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise UnknownNameError(
-            f"no experiment is called {name!r}{hint} (known: {', '.join(_names())}; "
-            "or the path of a .toml file)"
-        )
+        raise unknown_name("experiment", name, _names(), "; or the path of a .toml file")
     return parse_experiment(name, (_folder() / f"{name}.toml").read_text())
 
 
@@ -78,47 +79,28 @@ def parse_experiment(name: str, text: str) -> Experiment:
     >>> parse_experiment("weights", text).axes
     {'lam': [0, 0.1], 'seed': [0, 1]}
     """
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"experiment {name} is not valid TOML: {error}") from error
-    for key, kind in _SHAPE.items():
-        if key in found and not isinstance(found[key], kind):
-            what = "a table" if kind is dict else "text"
-            raise InputError(f"experiment {name}: {key} must be {what}, got {found[key]!r}")
-    unknown = sorted(set(found) - set(_SHAPE))
-    if unknown:
-        raise InputError(
-            f"experiment {name} has an unknown entry {unknown[0]!r} (known: {', '.join(_SHAPE)})"
-        )
-    for table in ("variants", "datasets", "paper"):
-        for key, value in found.get(table, {}).items():
-            if not isinstance(value, dict):
-                raise InputError(f"experiment {name}: {table}.{key} must be a table, got {value!r}")
-    if found.get("kind") not in KINDS:
-        raise InputError(
-            f"experiment {name} needs a kind, one of {', '.join(KINDS)}; got {found.get('kind')!r}"
-        )
-    axes = {axis: _values(name, axis, given) for axis, given in found.pop("axes", {}).items()}
+    where = f"experiment {name}"
+    entries = msgspec.structs.asdict(read_toml(text, ExperimentFile, where))
+    axes = {axis: _values(where, axis, given) for axis, given in entries.pop("axes").items()}
     if "seeds" in axes:
         axes["seed"] = seeds_axis(axes.pop("seeds")[0])
-    title, shows = found.pop("title", name), found.pop("shows", "")
-    return Experiment(name=name, title=title, shows=shows, axes=axes, text=text, **found)
+    title = entries.pop("title") or name
+    return Experiment(name=name, title=title, axes=axes, text=text, **entries)
 
 
 def seeds_axis(count: object) -> list[int]:
-    """Return the seeds that a number of seeds stands for."""
+    """Return the seeds 0 .. count - 1."""
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise InputError(f"seeds must be a whole number, 1 or more, got {count!r}")
     return list(range(count))
 
 
-def _values(name: str, axis: str, given: object) -> list[Any]:
+def _values(where: str, axis: str, given: object) -> list[Any]:
     values = given if isinstance(given, list) else [given]
     if not values:
-        raise InputError(f"experiment {name}: axis {axis} has no values")
+        raise InputError(f"{where}: axis {axis} has no values")
     if axis == "seeds" and len(values) > 1:
-        raise InputError(f"experiment {name}: seeds is how many; to name them write seed = [...]")
+        raise InputError(f"{where}: seeds is how many; to name them write seed = [...]")
     return values
 
 
@@ -129,9 +111,3 @@ def _folder() -> Any:
 def _names() -> list[str]:
     found = (entry.name for entry in _folder().iterdir())
     return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
-
-
-_SHAPE = {
-    **dict.fromkeys(("title", "shows", "kind", "measure"), str),
-    **dict.fromkeys(("base", "axes", "variants", "datasets", "paper"), dict),
-}

@@ -1,32 +1,37 @@
-"""The folder of a bench: a folder for each run, and the records of those that are finished."""
+"""The folder of a bench: a folder for each run, and the records of the finished ones."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import shutil
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scale._errors import InputError
 from scale._files import write_atomic
+from scale._locks import LockedError, hold
 from scale.bench.experiment import Experiment
-from scale.bench.job import Job
+from scale.bench.job import Job, setting_of
 from scale.bench.records import Record, append_unique, portable, read_records, read_run
+from scale.runs import code_label
 
 
 class BenchFolder:
-    """Where the runs of a bench and their records are. Several benches may share one.
+    """The runs of a bench and their records. Several benches may share a folder.
 
     Parameters
     ----------
     path
         The folder; made when it is missing.
+    any_code
+        Take finished runs of the same settings for a job even if other code made them.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, any_code: bool = False) -> None:
         self.path = path
+        self.any_code = any_code
         self.records_path = path / "records.jsonl"
         try:
             (path / "runs").mkdir(parents=True, exist_ok=True)
@@ -35,6 +40,7 @@ class BenchFolder:
         records = self.records()
         self._known = {_key(record) for record in records}
         self._by_hash = {record.get("job"): record for record in records}
+        self._by_setting = {setting_of(record["run"]): record for record in records}
 
     def keep(self, experiment: Experiment) -> None:
         """Keep the experiment's file beside its records."""
@@ -45,7 +51,7 @@ class BenchFolder:
         return self.path / "runs" / job.name
 
     def log(self, job: Job) -> Path:
-        """Return the file that tells what happened in the job's run."""
+        """Return the log of the job's run."""
         return self.run_folder(job) / "log.txt"
 
     def records(self) -> list[Record]:
@@ -53,7 +59,7 @@ class BenchFolder:
         return read_records([self.records_path]) if self.records_path.exists() else []
 
     def finished(self, job: Job) -> bool:
-        """Whether the job's run is finished, by whomever; makes sure that its record is there."""
+        """Whether the job's run is finished, by this bench or another; adds a missing record."""
         if _key(job.marks) in self._known:
             return True
         if (self.run_folder(job) / "summary.json").is_file():
@@ -62,7 +68,16 @@ class BenchFolder:
         if job.hash in self._by_hash:  # of another experiment, and its folder is gone
             self.add({**self._by_hash[job.hash], **job.marks})
             return True
+        if self.any_code and job.setting in self._by_setting:
+            found = self._by_setting[job.setting]
+            self.add({**found, **job.marks, "job": found.get("job")})
+            return True
         return False
+
+    def of_other_code(self, jobs: Sequence[Job]) -> Counter[str]:
+        """Count the finished runs that have a job's settings and other code, by that code."""
+        others = [self._by_setting[job.setting] for job in jobs if job.setting in self._by_setting]
+        return Counter(map(code_label, others))
 
     def add(self, record: Record) -> None:
         """Add a record, unless it is there."""
@@ -71,17 +86,16 @@ class BenchFolder:
 
 
 class JobBusyError(Exception):
-    """Another process is at this very run."""
+    """Another process works on this run."""
 
 
 @contextlib.contextmanager
 def claim(run_folder: Path) -> Iterator[None]:
-    """Hold a run for this process; raises `JobBusyError` when another one holds it."""
-    run_folder.mkdir(parents=True, exist_ok=True)
-    with open(run_folder / ".job", "w") as file:
+    """Hold a run for this process; raise `JobBusyError` when another process holds it."""
+    with contextlib.ExitStack() as held:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            held.enter_context(hold(run_folder / ".job"))
+        except LockedError as error:
             raise JobBusyError(run_folder.name) from error
         yield
 
@@ -96,7 +110,7 @@ def is_free(run_folder: Path) -> bool:
 
 
 def tidy(run_folder: Path, *, keep_learner: bool) -> None:
-    """Drop what a finished run needs no more: its checkpoints are most of its size."""
+    """Delete the checkpoints of a finished run, which are most of its size."""
     shutil.rmtree(run_folder / "checkpoints", ignore_errors=True)
     if not keep_learner:
         (run_folder / "learner.safetensors").unlink(missing_ok=True)

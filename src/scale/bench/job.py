@@ -1,4 +1,4 @@
-"""One run of an experiment, known by the content of its config."""
+"""One run of an experiment, identified by its config and its code."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from scale.data import card_for
-from scale.evaluate import Protocol
-from scale.runs import RunConfig
+from scale.runs import RunConfig, code_of, complete
 
 
 @dataclass(frozen=True)
 class Job:
-    """A run to be done, and its place in the experiment.
+    """A run to do, and its place in the experiment.
 
     Examples
     --------
-    >>> job = Job("lambda", RunConfig(dataset="digits", params={"lam": 0.1}))
-    >>> job.hash == Job("mu", RunConfig(dataset="digits", params={"lam": 0.1}, threads=1)).hash
+    >>> job = Job("lambda", RunConfig(dataset="digits", params={"tau": 0.1}))
+    >>> job.hash == Job("mu", RunConfig(dataset="digits", params={"tau": 0.1}, threads=1)).hash
     True
     """
 
@@ -31,29 +30,36 @@ class Job:
     config: RunConfig
     variant: str = ""
     axes: dict[str, Any] = field(default_factory=dict)
-    """The values of the experiment's axes that this run has."""
+    """The run's values of the experiment's axes."""
 
     @cached_property
     def hash(self) -> str:
-        """Return a hash of everything that decides the outcome, the code apart."""
-        config = self.config.to_json()
-        del config["threads"]  # an engine's matter, which changes from machine to machine
-        card = card_for(self.config.dataset)
-        config["stream_batch"] = self.config.stream_batch or card.stream_batch
-        protocol = dataclasses.asdict(Protocol(**card.protocol)) if card.protocol else None
-        content = {"run": config, "protocol": protocol}
+        """Return a hash of all that decides the numbers: config, protocol and code."""
+        card = dataclasses.asdict(card_for(self.config.dataset))
+        del card["params"]  # all parameters are in the setting
+        content = {"run": self.setting, "card": card, "code": self.code}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    @cached_property
+    def code(self) -> str:
+        """Return the digest of the code that runs the job here."""
+        return str(code_of(self.config)["digest"])
+
+    @cached_property
+    def setting(self) -> str:
+        """Return the options and parameters as a text, to compare with records of other code."""
+        return setting_of(complete(self.config).to_json())
 
     @property
     def name(self) -> str:
-        """Return the name of the run's folder: readable, and the same for the same content."""
+        """Return the name of the run's folder: equal jobs have equal names."""
         run = self.config
         dataset = re.sub(r"\W+", "-", Path(run.dataset).stem)
         return f"{run.method}-{dataset}-{run.stream}-seed{run.seed}-{self.hash}"
 
     @property
     def label(self) -> str:
-        """Return what to call the run on the screen."""
+        """Return the run's name on the screen."""
         run = self.config
         shown = ("dataset", "stream", "method", "seed")
         varied = [f"{name} {value}" for name, value in self.axes.items() if name not in shown]
@@ -62,10 +68,15 @@ class Job:
 
     @property
     def marks(self) -> dict[str, Any]:
-        """Return what a record says beside the run itself."""
+        """Return the run's place in the experiment, for its record."""
         return {
             "experiment": self.experiment,
             "variant": self.variant,
             "axes": self.axes,
             "job": self.hash,
         }
+
+
+def setting_of(run: dict[str, Any]) -> str:
+    """Return the same text for configs that make the same run; threads change no setting."""
+    return json.dumps({name: run[name] for name in run if name != "threads"}, sort_keys=True)

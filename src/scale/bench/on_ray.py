@@ -1,4 +1,4 @@
-"""Jobs as Ray tasks on a cluster, whose nodes need share no disk with this machine."""
+"""Jobs as Ray tasks on a cluster. Its nodes need no disk in common with this machine."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from scale.bench.job import Job
 from scale.bench.work import HowToRun, work
 from scale.runs import RunConfig
 
-RETRIES = 5  # deaths of nodes or of their processes that a job outlives
-AHEAD = 2  # tasks in the cluster's queue beyond what it can run, so that no node waits for us
+RETRIES = 5  # times that a job starts again after its node or process died
+AHEAD = 2  # more tasks in the queue than the cluster can run, so that no node waits
 
 
 @dataclass
@@ -34,14 +34,14 @@ class _Sent:
 
 
 class OnRay:
-    """One task for each job, started again elsewhere when its node dies.
+    """One task for each job; Ray starts it again on another node when its node dies.
 
     Parameters
     ----------
     folder
-        Where the small files of the runs are brought to.
+        Where the small files of the runs are collected.
     how
-        What every run is told.
+        Options of every run.
     address
         Of the cluster: ``auto`` is the one this machine belongs to, ``local`` starts one here.
     cpus, gpus
@@ -101,7 +101,11 @@ class OnRay:
             self._refused.append(job)
             return
         task = self._task.options(name=job.name).remote(
-            job.config.to_json(), f"{self._bench}-{job.hash}", self.how.to_json(), self.cpus
+            job.config.to_json(),
+            f"{self._bench}-{job.hash}",
+            self.how.to_json(),
+            self.cpus,
+            job.code,
         )
         self._sent[task] = _Sent(job, time.monotonic(), held)
 
@@ -126,7 +130,7 @@ class OnRay:
             self.ray.cancel(task, recursive=False)
 
     def _collect(self, task: Any, sent: _Sent) -> Outcome:
-        """Bring a run's files here, the summary last: it is what says that the run is finished."""
+        """Copy a run's files here, the summary last: it marks the run as finished."""
         seconds = time.monotonic() - sent.begin
         try:
             status, reason, contents = self.ray.get(task)
@@ -144,17 +148,17 @@ class OnRay:
 
 
 def run_on_node(
-    config: dict[str, Any], name: str, how: dict[str, Any], cpus: int
+    config: dict[str, Any], name: str, how: dict[str, Any], cpus: int, code: str
 ) -> tuple[str, str, dict[str, bytes]]:
     """Run a job on a node; return how it ended, a reason, and the run's small files.
 
-    A task that was started again goes on from the checkpoint of the first when it finds it.
+    A task that starts again resumes from the first one's checkpoint if it is on the same node.
     """
     import torch
 
     torch.set_num_threads(max(1, cpus))
     with _node_folder(name) as folder:
-        status, reason = work(RunConfig(**config), folder, HowToRun(**how))
+        status, reason = work(RunConfig(**config), folder, HowToRun(**how), code)
         if status == "interrupted":
             return status, reason, {}
         contents = {path: (folder / path).read_bytes() for path in _small_files(folder)}
@@ -166,7 +170,7 @@ def run_on_node(
 
 @contextlib.contextmanager
 def _node_folder(name: str) -> Iterator[Path]:
-    """Yield the job's folder on this node, or a fresh one when a lost task still holds that."""
+    """Yield the job's folder on this node, or a fresh one if a lost task still holds it."""
     mine = Path(tempfile.gettempdir()) / f"scale-bench-{os.getuid()}"
     mine.mkdir(mode=0o700, exist_ok=True)
     folder = mine / name
@@ -187,7 +191,7 @@ def _fit(node: dict[str, float], resource: str, each: float, most: int = 10**6) 
 
 
 def import_ray() -> Any:
-    """Return the module; it is an extra."""
+    """Return the module `ray`, which is an extra."""
     try:
         import ray
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""From an experiment, and what the user wants otherwise, to its jobs."""
+"""The jobs of an experiment, with the user's changes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def plan(
     chosen: Mapping[str, Sequence[Any]] | None = None,
     variants: Sequence[str] = (),
 ) -> list[Job]:
-    """Return the jobs of an experiment; settings that make equal runs of a variant make one job.
+    """Return the jobs of an experiment; equal runs of a variant are one job.
 
-    What comes later wins: what all runs share, what holds on the dataset, the axes, the variant.
+    What comes later wins: shared settings, settings of the dataset, axes, variant.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def plan(
     chosen
         Values by name that replace the experiment's own.
     variants
-        Which variants to run; all when empty.
+        Which variants to run; by default all.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def _check(experiment: Experiment, axes: dict[str, list[Any]], rows: dict[str, S
     usual = experiment.base.get("method", RunConfig.method)
     methods = set(axes.get("method", [])) or {row.get("method", usual) for row in rows.values()}
     for method in methods:
-        METHODS[method]  # raises for one that nobody registered
+        METHODS[method]  # raises for an unknown name
     everywhere = [axes, *({name: [value] for name, value in part.items()} for part in parts)]
     for settings in everywhere:
         for stream in settings.get("stream", []):

@@ -1,4 +1,4 @@
-"""Jobs in processes of their own on this machine, each with its own threads."""
+"""Jobs in separate processes on this machine, each with its own threads."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from scale._machine import cores, memory_bytes
 from scale.bench.engine import Outcome
 from scale.bench.folder import BenchFolder
 from scale.bench.job import Job
@@ -37,16 +38,16 @@ class _Started:
 
 
 class Pool:
-    """Up to `workers` jobs at once; a job that crashes takes no other with it.
+    """Up to `workers` jobs at once; a job that crashes stops no other.
 
     Parameters
     ----------
     folder
         Where the runs go.
     how
-        What every run is told.
+        Options of every run.
     workers
-        Jobs at once; as many as there are cores, and memory for, when not given.
+        Jobs at once; by default one per core, fewer if memory is short.
     """
 
     def __init__(self, folder: BenchFolder, how: HowToRun, workers: int | None = None) -> None:
@@ -88,8 +89,9 @@ class Pool:
             "config": job.config.to_json(),
             "folder": str(self.folder.run_folder(job)),
             "how": self.how.to_json(),
+            "code": job.code,
         }
-        with contextlib.suppress(BrokenPipeError):  # it died at once: its exit status tells
+        with contextlib.suppress(BrokenPipeError):  # it died at once; its exit status says why
             assert process.stdin is not None
             process.stdin.write(json.dumps(told) + "\n")
             process.stdin.flush()
@@ -130,25 +132,17 @@ class Pool:
 
 
 def last_line(path: Path) -> str:
-    """Return the last line of a log that says something."""
+    """Return the last line of a log that is not empty."""
     lines = path.read_text(errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def threads_each(workers: int) -> int:
-    """Return the threads of each of so many workers; OMP_NUM_THREADS, when set, is the most."""
+    """Return the threads of each worker: an equal share of the cores, OMP_NUM_THREADS at most."""
     share, most = max(1, cores() // workers), os.environ.get(THREAD_VARIABLES[0], "")
     return min(share, int(most)) if most.isdigit() and int(most) > 0 else share
 
 
 def usual_workers() -> int:
     """Return how many runs fit on this machine at once."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(1, min(cores(), memory // BYTES_PER_WORKER))
+    return max(1, int(min(cores(), memory_bytes() // BYTES_PER_WORKER)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -11,17 +10,19 @@ from typing import Any
 
 from scale._errors import DamagedFileError, InputError, ScaleError
 from scale._files import append_line
+from scale._locks import wait_for
 from scale.runs import read_metrics
+from scale.runs.code import digests_in
 from scale.runs.config import read_config
 from scale.runs.record import SUMMARY_REMEDY, read_json
 
 Record = dict[str, Any]
 ON_THE_WAY = ("knn", "acc")
-"""What a record keeps of the evaluations along the stream."""
+"""Measures along the stream that a record keeps."""
 
 
 def read_run(folder: Path) -> Record:
-    """Return the record of a finished run: config, versions, data, summary, and its curve."""
+    """Return the record of a finished run: config, versions, code, data, summary and curve."""
     if not (folder / "summary.json").is_file():
         raise InputError(
             f"{folder} holds no finished run; go on with it: scale run --out ... --resume"
@@ -34,10 +35,7 @@ def read_run(folder: Path) -> Record:
 
 
 def read_curve(folder: Path) -> dict[str, list[float]]:
-    """Return a run's measures along the stream, in lists as long as that of its positions.
-
-    Without labels there is nothing to measure, and the curve is empty.
-    """
+    """Return a run's measures along the stream, one list each; empty without labels."""
     path = folder / "metrics.jsonl"
     evaluations = read_metrics(path, "evaluation") if path.is_file() else []
     measured = [name for name in ON_THE_WAY if all(name in point for point in evaluations)]
@@ -49,28 +47,28 @@ def read_curve(folder: Path) -> dict[str, list[float]]:
 
 
 def append_records(folders: Iterable[Path], path: Path) -> int:
-    """Add runs to a file of records and return how many were new; equal configs count once."""
+    """Add runs to a file of records and return how many were new; equal runs count once."""
     return append_unique([portable(read_run(folder)) for folder in folders], path, run_key)
 
 
 def append_evaluation(
     folder: Path, bank_size: int | None, measures: dict[str, Any], path: Path
 ) -> None:
-    """Add an evaluation of a run's learner with another bank to a file of JSON lines."""
-    record = json.loads((folder / "config.json").read_text())
+    """Append an evaluation of a run's learner with another bank, as one JSON line."""
+    record = read_config(folder)
     line = {"run": record["run"], "bank_size": bank_size, "measures": measures}
-    append_line(path, json.dumps({**line, "versions": record["versions"]}))
+    kept = ("versions", "code", "later_code")
+    append_line(path, json.dumps(line | {name: record[name] for name in kept if name in record}))
 
 
 def append_unique(records: Iterable[Record], path: Path, key: Callable[[Record], str]) -> int:
     """Add the records whose key is not in the file yet, and return how many those were.
 
-    Several processes may do so at once, and one of them may be killed: lines stay whole.
+    Several processes may append at once, and one of them may be killed: lines stay whole.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        with wait_for(path.with_name(f".{path.name}.lock")), open(path, "a+b") as file:
             file.seek(0)
             content = file.read()
             whole = content.rfind(b"\n") + 1
@@ -111,8 +109,8 @@ def portable(record: Record) -> Record:
 
 
 def run_key(record: Record) -> str:
-    """Return what two records of the same run have in common."""
-    return json.dumps(record["run"], sort_keys=True)
+    """Return what identifies a record's run: its config and its code."""
+    return json.dumps([record["run"], digests_in(record)], sort_keys=True)
 
 
 def _parse(content: bytes, path: Path) -> list[Record]:

@@ -1,27 +1,28 @@
-"""Settings of a run by name, as experiments and the command line give them."""
+"""Settings of a run by name, from an experiment or the command line."""
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import types
 import typing
 from collections.abc import Iterable
-from typing import Any, Literal, Union
+from functools import lru_cache
+from typing import Any
 
 from scale._errors import InputError, UnknownNameError
+from scale._names import did_you_mean
+from scale._schema import misfit
 from scale.methods import METHODS, Learner
-from scale.runs import RunConfig, recipe_params
+from scale.runs import RunConfig, parameters
 
 RUN_FIELDS = {field.name for field in dataclasses.fields(RunConfig)} - {"params"}
-PRESET = "preset"  # of the method; not a field of its own
+PRESET = "preset"  # sets parameters; a run does not keep its name
 
 
 def make_config(settings: dict[str, Any]) -> RunConfig:
     """Return the config that `scale run` would have with these settings as options.
 
-    Parameters that the method does not have are left out: a grid over methods may set what only
-    some of them know.
+    Parameters and presets that the method does not have are left out: a grid over methods may set
+    what only some of them have.
 
     Examples
     --------
@@ -32,25 +33,29 @@ def make_config(settings: dict[str, Any]) -> RunConfig:
     config = RunConfig(**run)
     config.check()
     method = METHODS[config.method]
-    params = recipe_params(config.dataset, method)
-    params.update(method.presets.get(settings.get(PRESET, ""), {}))
-    params.update({name: settings[name] for name in _param_hints(method) if name in settings})
-    chosen = method(**params).get_params()
-    chosen.pop("seed")
-    return dataclasses.replace(config, params=chosen)
+    preset = settings.get(PRESET)
+    return dataclasses.replace(
+        config,
+        params=parameters(
+            config.method,
+            config.dataset,
+            preset if preset in method.presets else None,
+            {name: settings[name] for name in _param_hints(method) if name in settings},
+        ),
+    )
 
 
 def check_settings(settings: dict[str, list[Any]], methods: Iterable[str], where: str) -> None:
-    """Raise for a name that neither a run nor one of these methods has, and for a wrong value.
+    """Raise for an unknown setting, and for a value of the wrong type.
 
     Parameters
     ----------
     settings
         Values by name.
     methods
-        Names of the methods that may have them as parameters.
+        Methods whose parameters are allowed.
     where
-        What the settings are of, for the message.
+        Source of the settings, for the message.
     """
     types_of = {method: METHODS[method] for method in methods}
     run_hints = typing.get_type_hints(RunConfig)
@@ -65,12 +70,13 @@ def check_settings(settings: dict[str, list[Any]], methods: Iterable[str], where
         if not hints:
             raise _unknown(name, types_of, where)
         for value in values:
-            if not any(_fits(value, hint) for hint in hints):
-                raise InputError(f"{where}: {name} must be {_told(hints[0])}, got {value!r}")
+            wrong = [misfit(value, hint) for hint in hints]
+            if all(wrong):
+                raise InputError(f"{where}: {name} must be {wrong[0]}, got {value!r}")
 
 
 def parse_value(text: str) -> Any:
-    """Return what a word on the command line means.
+    """Return the value of a word on the command line.
 
     Examples
     --------
@@ -88,6 +94,7 @@ def parse_value(text: str) -> Any:
     return text
 
 
+@lru_cache(maxsize=256)
 def _param_hints(method: type[Learner]) -> dict[str, Any]:
     hints = typing.get_type_hints(method)
     names = {field.name for field in dataclasses.fields(method)} - {"seed"}
@@ -107,30 +114,8 @@ def _check_presets(values: list[Any], methods: dict[str, type[Learner]], where: 
 def _unknown(name: str, methods: dict[str, type[Learner]], where: str) -> UnknownNameError:
     known = RUN_FIELDS.union({PRESET}, *map(_param_hints, methods.values()))
     others = [other for other in METHODS if name in _param_hints(METHODS[other])]
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(name, known)
     if others:
         hint = f", as {others[0]} has: leave it out, or add a method that has it"
     told = ", ".join(sorted(methods))
     return UnknownNameError(f"{where}: neither a run nor {told} has a setting {name!r}{hint}")
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    if typing.get_origin(hint) in (Union, types.UnionType):
-        return any(_fits(value, part) for part in typing.get_args(hint))
-    if typing.get_origin(hint) is Literal:
-        return value in typing.get_args(hint)
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return not isinstance(hint, type) or isinstance(value, hint)
-
-
-def _told(hint: Any) -> str:
-    if typing.get_origin(hint) in (Union, types.UnionType):
-        return " or ".join(_told(part) for part in typing.get_args(hint))
-    if typing.get_origin(hint) is Literal:
-        return " or ".join(map(repr, typing.get_args(hint)))
-    names = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}
-    return names.get(hint, "none" if hint is type(None) else str(hint))

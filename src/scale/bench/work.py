@@ -1,4 +1,4 @@
-"""One job from start to end, in whatever process an engine puts it."""
+"""One job from start to end, in the process that an engine chose."""
 
 from __future__ import annotations
 
@@ -9,46 +9,58 @@ from typing import Any, Literal
 
 from rich.console import Console
 
-from scale._errors import ScaleError
+from scale._errors import InputError, ScaleError
 from scale.bench.folder import JobBusyError, claim, tidy
-from scale.runs import PlainDisplay, RunConfig, RunInterrupted, run
+from scale.runs import PlainDisplay, RunConfig, RunInterrupted, code_of, run
 
 Status = Literal["done", "failed", "busy", "interrupted"]
 EXIT: dict[Status, int] = {"done": 0, "failed": 1, "busy": 75, "interrupted": 130}
-"""How a process of its own tells the bench."""
+"""Exit status of a job's own process."""
 
 
 @dataclass(frozen=True)
 class HowToRun:
-    """What engines tell every run, beside its config."""
+    """Options of every run that change no number."""
 
     checkpoint_seconds: float = 60.0
     """Least time between two checkpoints."""
     keep_learner: bool = False
-    """Keep what was learned, not only what was measured."""
+    """Keep the learner, not only the measures."""
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-able form."""
         return asdict(self)
 
 
-def work(config: RunConfig, folder: Path, how: HowToRun) -> tuple[Status, str]:
-    """Run a job, or go on with it where it was stopped; return how it ended and a reason.
+def work(config: RunConfig, folder: Path, how: HowToRun, code: str) -> tuple[Status, str]:
+    """Run a job, or resume it; return how it ended and a reason.
 
-    What it has to say goes to ``log.txt`` in its folder.
+    Parameters
+    ----------
+    config
+        What to run.
+    folder
+        Folder of the run; its messages go to ``log.txt`` in it.
+    how
+        Options that change no number.
+    code
+        Digest of the bench's code; other code, on this machine or on another, is refused.
     """
     try:
         with claim(folder), open(folder / "log.txt", "a") as log:
-            return _run(config, folder, how, Console(file=log, width=120))
+            return _run(config, folder, how, code, Console(file=log, width=120))
     except JobBusyError:
-        return "busy", "another process is at it"
+        return "busy", "another process runs it"
 
 
-def _run(config: RunConfig, folder: Path, how: HowToRun, log: Console) -> tuple[Status, str]:
+def _run(
+    config: RunConfig, folder: Path, how: HowToRun, code: str, log: Console
+) -> tuple[Status, str]:
     started = (folder / "config.json").is_file()
-    if started:  # threads may differ: it goes on as it began
+    if started:  # with the threads that it began with
         config = RunConfig.read(folder)
     try:
+        _refuse_other_code(config, code)
         run(
             config,
             folder,
@@ -66,3 +78,12 @@ def _run(config: RunConfig, folder: Path, how: HowToRun, log: Console) -> tuple[
         return "failed", f"{type(error).__name__}: {error}"
     tidy(folder, keep_learner=how.keep_learner)
     return "done", ""
+
+
+def _refuse_other_code(config: RunConfig, code: str) -> None:
+    here = code_of(config)["digest"]
+    if here != code:
+        raise InputError(
+            f"the code here (digest {here[:8]}) is not the bench's (digest {code[:8]}); start the "
+            "bench again, with the same version of scale on every machine"
+        )

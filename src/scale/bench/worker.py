@@ -1,7 +1,7 @@
-"""One job in a process of its own: ``python -m scale.bench.worker``, told on its stdin.
+"""One job in its own process: ``python -m scale.bench.worker``, with the job on its stdin.
 
-The first line is the job. The pipe then stays open for as long as the bench lives; when it closes,
-the run saves and stops, so that a killed bench leaves nothing running behind it.
+The first line is the job. The pipe stays open while the bench lives. When it closes, the run saves
+and stops, so a killed bench leaves no process behind.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from scale.runs import RunConfig
 
 
 def main() -> int:
-    """Run the job and return the exit status that tells the bench how it ended."""
+    """Run the job and return an exit status of `EXIT`."""
     told = json.loads(sys.stdin.readline())
     threading.Thread(target=_stop_when_alone, daemon=True).start()
     try:
-        status, _ = work(RunConfig(**told["config"]), Path(told["folder"]), HowToRun(**told["how"]))
+        config, how = RunConfig(**told["config"]), HowToRun(**told["how"])
+        status, _ = work(config, Path(told["folder"]), how, told["code"])
     except KeyboardInterrupt:
         return EXIT["interrupted"]
     return EXIT[status]

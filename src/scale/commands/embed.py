@@ -18,16 +18,16 @@ def embed(
     split: str | None = None,
     on_bad: Literal["stop", "skip"] = "stop",
 ) -> None:
-    """Embed new images with a run's encoder.
+    """Embed new images with a run's learner.
 
     Args:
         run: Folder of a run, finished or not, or a saved learner.
         images: An image, a folder of images, .npy, .npz, or a dataset's name.
-        out: The .npy file to write: one row of float32 features per image; beside z.npy,
-            z.files.txt names the file of each row.
-        split: Which split, for example test; when not given, all images of a folder in the order of
-            their paths, and train of what is no folder of images.
-        on_bad: Stop at a file that is no readable image, or skip it.
+        out: The .npy file to write: one row of float32 features per image. For z.npy, z.files.txt
+            names the file of each row.
+        split: Which split, for example test. By default all images of a folder, in the order of
+            their paths, and the train split of other sources.
+        on_bad: Stop at a file that is not a readable image, or skip it.
     """
     from scale.runs import embed_images
 

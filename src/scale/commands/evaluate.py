@@ -12,12 +12,12 @@ from scale.commands._terminal import console
 def evaluate(
     run: Positional[Path], *, bank_size: int | None = None, to: Path | None = None
 ) -> None:
-    """Evaluate a run's learner again, and the floors beside it, with more or fewer labels.
+    """Evaluate a run's learner and the floors again, with more or fewer labels.
 
     Args:
         run: Folder of a run, finished or not.
-        bank_size: Labelled images for the kNN and the probe; the dataset's usual when not given.
-        to: Also append the measures to this file, one JSON line.
+        bank_size: Labelled images for the kNN and the linear probe. Default: the dataset's.
+        to: Also append the measures to this file, as one JSON line.
     """
     from scale.report import append_evaluation
     from scale.runs import measure_again, measures_table
@@ -25,5 +25,5 @@ def evaluate(
     measures = measure_again(run, bank_size)
     if to is not None:
         append_evaluation(run, bank_size, measures, to)
-    labels = "the usual bank" if bank_size is None else f"a bank of {bank_size} labelled images"
+    labels = "the default bank" if bank_size is None else f"a bank of {bank_size} labelled images"
     console().print(measures_table(measures, f"{run} with {labels}"))

@@ -5,15 +5,13 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from scale._errors import InputError
 from scale.commands._terminal import console, keep_freed_memory, say
 
 if TYPE_CHECKING:
-    from scale.methods import Learner
     from scale.runs import Display, RunConfig
 
 
@@ -22,25 +20,25 @@ FOLDER_OPTIONS = {"--out", "--resume", "--checkpoint-seconds", "--pictures", "--
 
 @dataclass(kw_only=True)
 class Folder:
-    """Where a run goes and how it is kept."""
+    """Where a run is kept."""
 
     out: Path
     """Folder of the run: config, metrics, checkpoints, learner, summary, pictures."""
     resume: bool = False
-    """Go on with the run in that folder; no other option is needed. With its options given, a run
-    that has not begun is started: the same command serves until it is finished."""
+    """Resume the run in that folder; no other option is needed. With all its options, the same
+    command starts, resumes and finishes a run."""
     preset: str | None = None
-    """Named set of parameters of the method, for example paper."""
+    """Named set of the method's parameters, for example paper."""
     checkpoint_seconds: float = 60.0
-    """Least time between two checkpoints; 0: after every batch."""
+    """Seconds between two checkpoints; 0 writes one after every batch."""
     pictures: bool = True
     """Draw the run's pictures at the end."""
 
 
 def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
-    """Build the parser from the method that is asked for, and parse."""
+    """Build the parser for the chosen method, and parse."""
     from scale.methods import METHODS
-    from scale.runs import RunConfig, recipe_params
+    from scale.runs import RunConfig, parameters
 
     config = RunConfig()
     out = _peek(arguments, "--out")
@@ -48,15 +46,11 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
         config = RunConfig.read(Path(out))
     dataset = _peek(arguments, "--dataset") or config.dataset
     method = METHODS[_peek(arguments, "--method") or config.method]
-    preset = _peek(arguments, "--preset")
-    if preset is not None and preset not in method.presets:
-        known = ", ".join(method.presets) or "none"
-        owners = [name for name in METHODS if preset in METHODS[name].presets]
-        hint = f"; did you mean --method {owners[0]}?" if owners else ""
-        raise InputError(f"{method.name} has no preset {preset!r} (known: {known}){hint}")
-    usual = {**recipe_params(dataset, method), **method.presets.get(preset or "", {})}
+    kept = config.params if config.method == method.name else {}
+    params = parameters(method.name, dataset, _peek(arguments, "--preset"), kept)
+    Options = _options()
     Parsed = dataclasses.make_dataclass(
-        "Parsed", [("folder", Folder), ("run", RunConfig), ("method", method)]
+        "Parsed", [("folder", Folder), ("run", Options), ("method", method)]
     )
     parsed: Any = tyro.cli(
         Parsed,
@@ -66,13 +60,32 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.SuppressFixed),
         default=Parsed(
             Folder(out=tyro.MISSING),
-            dataclasses.replace(config, params={}),
-            _with_params(method, usual, config),
+            Options(**{**vars(config), "params": {}}),
+            method(**params),
         ),
     )
     chosen = parsed.method.get_params()
     chosen.pop("seed")
-    return parsed.folder, dataclasses.replace(parsed.run, params=chosen)
+    return parsed.folder, RunConfig(**{**vars(parsed.run), "params": chosen})
+
+
+def _options() -> type[RunConfig]:
+    """Return `RunConfig` with help that lists the registered names."""
+    from scale.data import DATASETS
+    from scale.methods import METHODS
+    from scale.runs import RunConfig
+    from scale.streams import STREAMS
+
+    helps = {
+        "dataset": f"{', '.join(DATASETS)}; or a hub id, a folder of images, .npy or .npz.",
+        "stream": f"Order of arrival: {', '.join(STREAMS)}. Use as-is for data without labels.",
+        "method": f"{', '.join(METHODS)}. The parameters of the chosen one are options too.",
+    }
+    fields = [
+        (name, Annotated[str, tyro.conf.arg(help=text)], getattr(RunConfig, name))
+        for name, text in helps.items()
+    ]
+    return dataclasses.make_dataclass("Options", fields, bases=(RunConfig,), kw_only=True)
 
 
 def run(folder: Folder, config: RunConfig) -> None:
@@ -86,6 +99,7 @@ def run(folder: Folder, config: RunConfig) -> None:
         resume=folder.resume,
         checkpoint_seconds=folder.checkpoint_seconds,
         display=_display(),
+        tell_cost=True,
     )
     if folder.pictures:
         from scale.report import draw_run
@@ -96,21 +110,8 @@ def run(folder: Folder, config: RunConfig) -> None:
         say("warning: the features had collapsed at the end of the stream")
 
 
-def _with_params(method: type[Learner], usual: dict[str, Any], config: RunConfig) -> Learner:
-    """Return the method with its usual parameters, and those of the run if it is a run of it."""
-    if config.method != method.name:
-        return method(**usual)
-    try:
-        return method(**{**usual, **config.params})
-    except TypeError as error:
-        raise InputError(
-            f"the run has a parameter that {method.name} does not know here ({error}); go on with "
-            "the version of scale that it began with"
-        ) from error
-
-
 def _starts(out: Path, arguments: list[str]) -> bool:
-    """Whether --resume means a run that has not begun: there is nothing yet, and options are given.
+    """Whether --resume starts a run: the folder is empty and options of a run are given.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class DatasetCard:
-    """The card of a dataset. The plain card suits natural images.
+    """The card of a dataset. Its defaults suit natural images.
 
     Examples
     --------
@@ -45,6 +45,9 @@ class DatasetCard:
 
 # The STAM paper's values for MNIST. Its values for CIFAR-10 are the defaults of the method.
 _PATCHES_OF_DIGITS = {"receptive_fields": [8, 13, 20], "stride": 1, "delta": 400}
+
+PLAIN = DatasetCard(params={"steps_per_batch": 5})
+"""The card of data without one: like natural images, with few updates, so a run takes minutes."""
 
 CARDS: dict[str, DatasetCard] = {
     "cifar10": DatasetCard(

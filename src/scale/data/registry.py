@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from scale._registry import Registry
 from scale.data._imageset import ImageSet
-from scale.data.card import CARDS, DatasetCard
+from scale.data.card import CARDS, PLAIN, DatasetCard
 
 Progress = Callable[[int, int], None]
 OnBad = Literal["stop", "skip"]
@@ -69,10 +69,10 @@ def card_for(dataset: str) -> DatasetCard:
 
     Examples
     --------
-    >>> card_for("ylecun/mnist") is card_for("mnist"), card_for("my photos") == DatasetCard()
+    >>> card_for("ylecun/mnist") is card_for("mnist"), card_for("my photos") is PLAIN
     (True, True)
     """
-    return CARDS.get(registered_name(dataset), DatasetCard())
+    return CARDS.get(registered_name(dataset), PLAIN)
 
 
 def registered_name(dataset: str) -> str:

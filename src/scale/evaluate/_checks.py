@@ -1,4 +1,4 @@
-"""What every evaluation asks of its features and labels."""
+"""Checks of features and labels."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from scale._errors import InputError
 from scale.evaluate._checks import check_features, check_labels, normalise
 
-# Below this many rows a dense eigensolver is as quick, and it knows no failure to converge.
+# Below this many rows a dense eigensolver is as fast, and it always converges.
 DENSE = 256
 
 

@@ -1,4 +1,4 @@
-"""All measures of one encoder."""
+"""All measures of one learner's features."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Evaluator:
     sets
         From `draw_evaluation_sets`.
     protocol
-        The same that drew them.
+        The protocol that drew them.
     seed
         Seeds k-means, the spectral clustering and the probe.
     chunk
@@ -63,7 +63,7 @@ class Evaluator:
         -------
         dict
             In percent: `knn`, `knn_per_class` (in the order of ``sets.classes``), `acc`, `nmi`
-            and `ari` (spectral clusters), `kmeans_acc`, `linear`. As it is: `effective_rank`.
+            and `ari` (spectral clusters), `kmeans_acc`, `linear`. As a number: `effective_rank`.
         """
         queries, bank = self.features(transform)
         measures = self.measure(queries, bank)

@@ -1,4 +1,4 @@
-"""Features that learn nothing: what every learner has to beat."""
+"""Floors: features without learning, which a learner has to beat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PCA_COMPONENTS = 64
 def floor_transforms(
     bank_images: NDArray[np.uint8], image_size: int | None, seed: int = 0
 ) -> dict[str, Transform]:
-    """Return the transforms `pixels` and `pca`, to be evaluated like a learner's.
+    """Return the transforms `pixels` and `pca`, to evaluate like a learner's.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a series of evaluations along the stream says about forgetting."""
+"""Forgetting, from a series of evaluations along the stream."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ def forgetting(per_class: ArrayLike, since: ArrayLike | None = None) -> float:
         Accuracy of each class at each evaluation, ``(evaluations, T)``, oldest first. In a run the
         start counts as the first evaluation.
     since
-        For each class the first evaluation that counts (see `learned_at`), so that no class is said
-        to forget what it had before it came. Classes that nothing but the last evaluation
-        counts for are left out.
+        For each class the first evaluation that counts (see `learned_at`), so that accuracy from
+        before a class appeared is not counted. A class with only the last evaluation is left out.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How many dimensions the features really use."""
+"""The number of dimensions that the features use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def effective_rank(features: Any) -> float:
     rows -= rows.mean(axis=0)
     gram = rows.T @ rows if rows.shape[0] > rows.shape[1] else rows @ rows.T
     squares = np.linalg.eigvalsh(gram)
-    # What centring leaves of equal rows is rounding, not variance.
+    # Below this, centred rows differ only by rounding.
     singular = np.sqrt(squares[squares > energy * np.finfo(np.float32).eps ** 2])
     if singular.size == 0:
         return 0.0

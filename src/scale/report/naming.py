@@ -12,7 +12,7 @@ from scale._errors import InputError
 from scale.bench import Record
 from scale.data import card_for
 from scale.methods import METHODS, Learner
-from scale.runs import RunConfig, recipe_params
+from scale.runs import RunConfig, default_parameters
 
 Run = dict[str, Any]
 OF_THE_STREAM = (
@@ -164,8 +164,7 @@ def _usual(dataset: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def _defaults(dataset: str, method: type[Learner]) -> dict[str, Any]:
-    params = method(**recipe_params(dataset, method)).get_params()
-    return {name: value for name, value in params.items() if name != "seed"}
+    return default_parameters(dataset, method.name)
 
 
 def _with(name: str, changed: dict[str, Any]) -> str:

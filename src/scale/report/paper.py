@@ -22,7 +22,7 @@ def paper_knn(datasets: Iterable[str]) -> dict[str, float]:
     """
     found, wanted = {}, set(datasets)
     for experiment in list_experiments():
-        if experiment.kind == "timings" or experiment.measure != "knn":
+        if experiment.measure != "knn":
             continue
         for job in _jobs(experiment, sorted(wanted & set(experiment.paper))):
             value = experiment.paper[job.config.dataset].get(job.variant)

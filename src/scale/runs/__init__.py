@@ -1,12 +1,13 @@
 """One run: stream -> learner -> evaluation -> record; checkpoints; exact resume."""
 
+from scale.runs.code import code_label, code_of
 from scale.runs.config import RunConfig
 from scale.runs.display import Display, LiveDisplay, PlainDisplay, measures_table
 from scale.runs.embed import embed_images
 from scale.runs.interrupt import RunInterrupted
 from scale.runs.learner import load_learner
 from scale.runs.measure import measure_again
-from scale.runs.recipes import recipe_for, recipe_params
+from scale.runs.parameters import complete, default_parameters, parameters
 from scale.runs.record import read_metrics
 from scale.runs.run import run
 from scale.runs.setting import make_learner, prepare
@@ -17,14 +18,17 @@ __all__ = [
     "PlainDisplay",
     "RunConfig",
     "RunInterrupted",
+    "code_label",
+    "code_of",
+    "complete",
+    "default_parameters",
     "embed_images",
     "load_learner",
     "make_learner",
     "measure_again",
     "measures_table",
+    "parameters",
     "prepare",
     "read_metrics",
-    "recipe_for",
-    "recipe_params",
     "run",
 ]

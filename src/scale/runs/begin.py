@@ -1,4 +1,4 @@
-"""How a run begins: its folder, its data, its learner, and the config that tells of them."""
+"""How a run begins or goes on: its folder, its data, its learner, and its config."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from threadpoolctl import threadpool_limits
 from scale._errors import DamagedFileError, InputError
 from scale._files import atomic_path, write_atomic
 from scale.evaluate import Protocol
+from scale.runs.code import code_label, code_of
 from scale.runs.config import CONFIG, RunConfig, has_begun, read_config, versions
 from scale.runs.display import Display
+from scale.runs.parameters import complete
 from scale.runs.same_data import refuse_other_data
-from scale.runs.setting import Setting, make_learner, prepare
+from scale.runs.setting import Setting, prepare
 from scale.streams import class_over_time
 
 
 def claim(out: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:
-    """Make the folder, or make sure that what is in it is this very run, and return its config."""
+    """Make the folder; or, to go on, return the config in it after checking that it is this run."""
     if resume and has_begun(out):
         begun = read_config(out)
         _refuse_other_options(out, config)
@@ -47,16 +49,15 @@ def _refuse_other_options(out: Path, config: RunConfig) -> None:
 
 
 def _options(config: RunConfig) -> dict[str, Any]:
-    """Return what may not change when a run goes on, with the parameters left to their defaults."""
-    options = config.to_json()
-    del options["params"], options["threads"]
-    params = make_learner(config).describe()["params"]
-    plain: dict[str, Any] = json.loads(json.dumps({**options, **params, **options}))
+    """Return all options and parameters that may not change when a run goes on."""
+    options = complete(config).to_json()
+    del options["threads"]
+    plain: dict[str, Any] = json.loads(json.dumps({**options.pop("params"), **options}))
     return plain
 
 
 def set_up(config: RunConfig, out: Path, begun: dict[str, Any] | None, display: Display) -> Setting:
-    """Load the data and start the learner; write the config, or see that the data is the same."""
+    """Load the data and start the learner; write the config, or check that the data is the same."""
     _set_threads(config, begun, display)
     protocol = None if begun is None else _stored_protocol(out, begun)
     setting = prepare(config, display.loading, protocol)
@@ -69,11 +70,12 @@ def set_up(config: RunConfig, out: Path, begun: dict[str, Any] | None, display: 
     else:
         _tell_versions(begun.get("versions", {}), display)
         refuse_other_data(config.dataset, begun.get("data", {}), setting.facts())
+        _note_code(out, begun, config, display)
     return setting
 
 
 def _set_threads(config: RunConfig, begun: dict[str, Any] | None, display: Display) -> None:
-    """Compute with as many threads as the run began with, unless the user gives a number."""
+    """Use the number of threads that the run began with, unless the user gives one."""
     before = None if begun is None else begun.get("threads")
     threads = config.threads or before or torch.get_num_threads()
     if before is not None and threads != before:
@@ -98,6 +100,20 @@ def _tell_versions(before: dict[str, str], display: Display) -> None:
         )
 
 
+def _note_code(out: Path, begun: dict[str, Any], config: RunConfig, display: Display) -> None:
+    """Record that other code goes on with the run, and say so."""
+    later = begun.get("later_code", [])
+    last, now = (later or [begun.get("code")])[-1], code_of(config)
+    if last is None or last["digest"] == now["digest"]:
+        return
+    display.message(
+        f"the code changed since the run began ({code_label({'code': last})} then, "
+        f"{code_label({'code': now})} now): its numbers may differ from those of a run that was "
+        "not stopped"
+    )
+    _write(out, {**begun, "later_code": [*later, now]})
+
+
 def _stored_protocol(out: Path, begun: dict[str, Any]) -> Protocol | None:
     try:
         return Protocol(**begun["protocol"]) if "protocol" in begun else None
@@ -113,10 +129,15 @@ def _write_config(out: Path, config: RunConfig, setting: Setting) -> None:
         "protocol": dataclasses.asdict(setting.protocol),
         "threads": torch.get_num_threads(),
         "versions": versions(),
+        "code": code_of(config),
     }
     if setting.labels is not None:
         order = np.arange(len(setting.labels))
         shares = class_over_time(order, setting.labels, len(setting.class_names))
         with atomic_path(out / "stream.npy") as part, open(part, "wb") as file:
             np.save(file, shares)
+    _write(out, described)
+
+
+def _write(out: Path, described: dict[str, Any]) -> None:
     write_atomic(out / CONFIG, json.dumps(described, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""Checkpoints: written whole or not at all, the last two kept, damaged ones passed over."""
+"""Checkpoints: each is written whole or not at all; the last two are kept."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Checkpoints:
         self.folder = folder
 
     def write(self, cursor: int, state: dict[str, Tensor], meta: dict[str, Any]) -> Path:
-        """Write the state after `cursor` images and drop all but it and the one before.
+        """Write the state after `cursor` images; keep it and the one before, delete all others.
 
-        Those after it go too: the run went on from before them because they are damaged.
+        Later checkpoints are deleted too: they are damaged, and the run resumed before them.
         """
         path = self.folder / f"{cursor:010d}.safetensors"
         write_tensors(path, state, {"format": FORMAT, **meta})
@@ -43,7 +43,7 @@ class Checkpoints:
         return path
 
     def read(self, warn: Callable[[str], None]) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """Return the newest checkpoint that is whole, or None when there is none at all."""
+        """Return the newest checkpoint that is not damaged, or None if there is none."""
         paths = self.paths()
         for path in reversed(paths):
             try:

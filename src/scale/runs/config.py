@@ -1,4 +1,4 @@
-"""Everything that decides the outcome of a run."""
+"""The options of a run: all that decides its numbers, the code apart."""
 
 from __future__ import annotations
 
@@ -21,37 +21,41 @@ PACKAGES = ("scale-lifelong", "torch", "numpy", "scipy", "scikit-learn", "pillow
 
 @dataclass(kw_only=True)
 class RunConfig:
-    """One run: a dataset in the order of a stream, through one method, evaluated on the way."""
+    """One run: a dataset in the order of a stream, learned by one method, with evaluations."""
 
     dataset: str = "digits"
-    """Name (digits, cifar10, cifar100, tinyimagenet10, mnist), hub id, folder, .npy or .npz."""
+    """Name of a dataset, hub id, folder of images, .npy or .npz."""
     stream: str = "seq"
-    """Order of arrival: iid, seq, seq-bl, seq-im, seq-cc; as-is for data without labels."""
+    """Order of arrival of the images; as-is for data without labels."""
     method: str = DEFAULT_METHOD
-    """The learner; its own parameters are options too."""
+    """The learner; its parameters are options too."""
     seed: int = 0
-    """Seed of the stream, the evaluation sets and the learner."""
+    """Seed of the stream, the evaluation sets and the learner. Use several to estimate the spread
+    of a result."""
     label: str | None = None
     """Label column of a hub dataset, for example fine_label."""
     image_size: int | None = None
-    """Side to bring images of a folder to when they differ in size."""
+    """Resize images to this side; the short side is scaled, the centre kept. By default images of
+    your own folder that are larger than 64 pixels become 64; others keep their size. Smaller
+    images make a run faster."""
     on_bad: Literal["stop", "skip"] = "stop"
-    """What to do about files that are not readable images."""
+    """Stop at a file that is not a readable image, or skip it."""
     stream_batch: int | None = None
-    """Images in a stream batch (the paper's n); the dataset's usual when not given."""
+    """Images in a stream batch (the paper's n). Default: the dataset's, or 128."""
     samples_per_class: int | None = None
-    """Images of each class in the stream (the paper's U), or all of a class that has fewer; when
-    not given the usual of a named dataset, and all images of your own."""
+    """Images of each class in the stream (the paper's U); a smaller class gives all it has.
+    Default: the dataset's, or all images. Lower it for a quick run."""
     class_order: Literal["natural", "seeded"] = "natural"
-    """Classes arrive by their number or in an order drawn from the seed."""
+    """Classes arrive by their number, or in an order drawn from the seed."""
     evaluations: int = 10
-    """How often to evaluate along the stream, the end included."""
+    """Number of evaluations along the stream, the last one at its end. Fewer are faster."""
     bank_size: int | None = None
-    """Labelled images in the bank of the kNN and the probe; the dataset's usual when not given."""
+    """Labelled images in the bank of the kNN and the linear probe. Default: the dataset's, or 100 a
+    class."""
     validation: bool = False
-    """Evaluate on images held out of the train split, to choose settings without the test split."""
+    """Evaluate on images held out of the train split. Use it to choose settings."""
     threads: int | None = None
-    """Threads of torch; when not given as many as there are cores, or as the run began with."""
+    """Threads of torch. Default: one per core; a resumed run keeps its own number."""
     params: tyro.conf.Fixed[dict[str, Any]] = field(default_factory=dict)
     """Parameters of the method."""
 
@@ -67,7 +71,7 @@ class RunConfig:
             raise InputError(f"seed must be from 0 to {2**32 - 1}, got {self.seed}")
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON-able form; `from_json` is its inverse."""
+        """Return the options as a dict for JSON."""
         return dataclasses.asdict(self)
 
     @classmethod
@@ -80,7 +84,7 @@ class RunConfig:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return all that a run wrote down when it began: its config, learner, data, versions."""
+    """Return what a run recorded when it began: options, learner, data, versions, code."""
     path = folder / CONFIG
     if not path.is_file():
         raise InputError(f"{folder} holds no run: there is no {path.name} in it")
@@ -88,12 +92,12 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def has_begun(folder: Path) -> bool:
-    """Whether there is something in `folder` that a run could go on with."""
+    """Whether `folder` holds a run that can be resumed."""
     return (folder / CONFIG).exists() or any((folder / "checkpoints").glob("[0-9]*"))
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a result may depend on."""
+    """Return the versions of Python and of the libraries that can change a result."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for package in PACKAGES:
         try:

@@ -1,4 +1,4 @@
-"""What a run shows: a live panel on a terminal, plain lines elsewhere."""
+"""Progress of a run: a live panel on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Display:
         """The stream is about to begin, or to go on."""
 
     def floors(self, floors: dict[str, dict[str, Any]]) -> None:
-        """Features that learn nothing were measured."""
+        """The floors were measured."""
 
     def batch(self, record: dict[str, Any]) -> None:
         """A batch was learned."""
@@ -61,7 +61,7 @@ class Display:
 
 
 class PlainDisplay(Display):
-    """Lines of text, for logs: each evaluation, and a batch now and then."""
+    """Lines of text, for logs: every evaluation, and a batch every few seconds."""
 
     def __init__(self, console: Console, seconds: float = 10.0) -> None:
         self.console = console
@@ -167,7 +167,7 @@ class LiveDisplay(PlainDisplay):
 
 
 class HealthWatch:
-    """Turns records into warnings, each given once until it is over."""
+    """Turns records into warnings; each is given once until its cause is gone."""
 
     def __init__(self, stream_batch: int = 0, images: int = 0) -> None:
         self.stream_batch = stream_batch
@@ -176,25 +176,25 @@ class HealthWatch:
         self._worse = False
 
     def look(self, record: dict[str, Any]) -> list[str]:
-        """Return what is newly wrong in a batch's record."""
+        """Return the new warnings of a batch's record."""
         wrong = {}
         if record.get("collapsed"):
             wrong["collapsed"] = (
                 f"the features have collapsed (effective rank {record['effective_rank']:.1f}): "
-                "all images look alike to the encoder"
+                "the encoder gives all images nearly the same features"
             )
         accepted = record.get("pseudo_positives") or 0.0
         if self.stream_batch and accepted > self.stream_batch / 4:
             wrong["pseudo_positives"] = (
                 f"{accepted:.0f} of {2 * self.stream_batch - 1} stream views pass as positives of "
-                "each view, which draws the batch together to a point; raise mu or lower kappa"
+                "each view, which collapses the batch to a point; raise mu or lower kappa"
             )
         new = [text for name, text in wrong.items() if name not in self._given]
         self._given = set(wrong)
         return new
 
     def look_at_evaluation(self, record: dict[str, Any]) -> list[str]:
-        """Return what is newly wrong in an evaluation's record."""
+        """Return the new warnings of an evaluation's record."""
         if "guard" not in record:
             return []
         early = record["position"] <= self.images / 10  # the first updates may well do harm
@@ -204,13 +204,13 @@ class HealthWatch:
             return []
         who = "encoder" if told.better else "learner"
         return [
-            f"the {who} recognises views no better than the encoder it started from, so it has "
-            "probably not learned anything of use; try other settings before going on"
+            f"the {who} recognises views no better than the encoder it started from: it has "
+            "probably learned nothing useful; try other settings"
         ]
 
 
 class _Clock:
-    """Speed and time left, measured from where this process began."""
+    """Speed and time left, counted from the start of this process."""
 
     def __init__(self, position: int = 0, total: int = 0) -> None:
         self._first = self._position = position
@@ -233,9 +233,9 @@ class _Clock:
 
 
 def measures_table(rows: dict[str, dict[str, Any]], title: str) -> Table:
-    """Return the measures of several features; the last row is the learner's."""
+    """Return a table of measures; the last row is the learner's."""
     table = Table(title=Text(title, style="table.title"))  # a path in it may hold brackets
-    table.add_column("features", no_wrap=True)  # titles give way before names do
+    table.add_column("features", no_wrap=True)  # in a narrow terminal the titles are cut
     *_, last = rows
     names = [name for name in SHOWN if name in rows[last]]
     for name in names:
@@ -247,7 +247,7 @@ def measures_table(rows: dict[str, dict[str, Any]], title: str) -> Table:
 
 
 def summary_table(summary: dict[str, Any]) -> Table:
-    """Return the learner's final numbers with the floors beside them."""
+    """Return the learner's final measures beside the floors'."""
     title = f"{summary['method']} on {summary['dataset']} {summary['stream']}"
     floors = {name: row for name, row in summary["floors"].items() if name != summary["method"]}
     table = measures_table({**floors, summary["method"]: summary}, title)

@@ -47,17 +47,17 @@ def embed_images(
     run
         Folder of a run, finished or not, or a saved learner.
     images
-        An image, a folder of images, or whatever else `load_dataset` takes; brought to the size and
-        the channels that the run had.
+        An image, a folder of images, or another source of `load_dataset`. Images are converted to
+        the size and the channels of the run.
     out
         The file to write.
     split
-        Which split; when not given, all images below a folder in the order of their paths, and
-        train of what is no folder of images.
+        Which split. By default all images below a folder, in the order of their paths, and the
+        train split of other sources.
     on_bad
-        What to do about files that are not readable images.
+        Stop at a file that is not a readable image, or skip it.
     warn
-        Told of checkpoints that are damaged and passed over.
+        Called with a message for each damaged checkpoint.
     """
     learner = load_learner(run, warn) if run.is_dir() else load(run)
     assert learner.image_shape_ is not None
@@ -85,7 +85,7 @@ def _write_names(files: list[Path], skipped: tuple[str, ...], out: Path) -> Path
 
 
 def _with_channels(images: np.ndarray, channels: int) -> np.ndarray:
-    """Turn colour to grey or grey to colour when the run had the other."""
+    """Convert colour to grey, or grey to colour, to match the run."""
     if images.shape[1] == 1 and channels == 3:
         return np.repeat(images, 3, axis=1)
     if images.shape[1] == 3 and channels == 1:

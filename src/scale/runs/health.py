@@ -1,4 +1,4 @@
-"""What a batch did to the learner, and whether it is still well."""
+"""The record of a batch: losses, collapse, memory."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from scale.runs.setting import Setting
 
 
 def describe_batch(setting: Setting, number: int) -> dict[str, Any]:
-    """Return the record of the batch that was just learned."""
+    """Return the record of the last batch."""
     learner = setting.learner
     record: dict[str, Any] = {
         "kind": "batch",
         "batch": number,
         "position": setting.stream.cursor,
-        **{name: plain(value) for name, value in getattr(learner, "diagnostics_", {}).items()},
+        **{name: plain(value) for name, value in learner.diagnostics_.items()},
     }
-    features = getattr(learner, "features_", None)
-    if features is not None:
-        record["effective_rank"] = effective_rank(features)
-        record["collapsed"] = collapsed(features)
+    if learner.features_ is not None:
+        record["effective_rank"] = effective_rank(learner.features_)
+        record["collapsed"] = collapsed(learner.features_)
     counts = memory_by_class(learner, setting.labels, len(setting.class_names))
     if counts is not None:
         record["memory"] = counts
@@ -34,10 +33,9 @@ def describe_batch(setting: Setting, number: int) -> dict[str, Any]:
 def memory_by_class(
     learner: Learner, labels: np.ndarray | None, num_classes: int
 ) -> list[int] | None:
-    """Count what is in memory by class; the learner knows only when each image arrived."""
-    memory = getattr(learner, "memory_", None)
-    if memory is None or labels is None:
+    """Count the images in memory by class; the learner itself knows only their arrival."""
+    if learner.memory_ is None or labels is None:
         return None
-    held = labels[memory.arrivals.numpy()]
+    held = labels[learner.memory_.arrivals.numpy()]
     counts: list[int] = np.bincount(held, minlength=num_classes).tolist()
     return counts

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: finish what is in hand, a batch or a measurement, then stop."""
+"""Ctrl-C and SIGTERM: finish the current batch or measurement, then stop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IN_STREAM = "finishing this batch, then saving"
 
 
 class RunInterrupted(ScaleError):
-    """The user stopped the run; everything up to here is saved."""
+    """The user stopped the run; its state is saved."""
 
     def __init__(self, out: Path, what: str = "stopped and saved") -> None:
         again = shlex.join(["scale", "run", "--out", str(out), "--resume"])
@@ -29,9 +29,9 @@ class Interrupts:
     Parameters
     ----------
     tell
-        Says to the user what happens now.
+        Called with a message for the user.
     plan
-        What happens now; it may be changed on the way.
+        What happens after the first signal. It may be changed inside the block.
     """
 
     def __init__(self, tell: Callable[[str], None], plan: str = IN_STREAM) -> None:

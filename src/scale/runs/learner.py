@@ -13,14 +13,14 @@ from scale.runs.config import RunConfig
 
 
 def load_learner(folder: Path, warn: Callable[[str], None] = warnings.warn) -> Learner:
-    """Return the learner of a run: as it ended, or as it is at the newest checkpoint.
+    """Return the learner at the end of a run, or at its newest checkpoint.
 
     Parameters
     ----------
     folder
         Of the run.
     warn
-        Told of checkpoints that are damaged and passed over.
+        Called with a message for each damaged checkpoint.
     """
     RunConfig.read(folder)
     final = folder / "learner.safetensors"

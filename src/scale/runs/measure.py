@@ -12,7 +12,6 @@ import numpy as np
 
 from scale._errors import InputError
 from scale._files import atomic_path, write_atomic
-from scale.augment import AUGMENTATIONS
 from scale.evaluate import (
     Evaluator,
     average,
@@ -26,7 +25,7 @@ from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
 from scale.runs.display import Display
 from scale.runs.learner import load_learner
-from scale.runs.recipes import recipe_params
+from scale.runs.parameters import parameters
 from scale.runs.record import FLOORS_REMEDY, MetricsFile, read_json
 from scale.runs.setting import Setting, make_learner, prepare
 
@@ -34,14 +33,14 @@ MAP_POINTS = 1000  # evaluation images whose features are kept for the embedding
 
 
 def measure(setting: Setting, out: Path, metrics: MetricsFile, *, full: bool) -> dict[str, Any]:
-    """Evaluate the learner as it is now, record it, and keep features for the embedding map.
+    """Evaluate the learner, record the measures, and keep features for the embedding map.
 
-    Whether it does better than its start is asked of every learner with a memory, labels or not.
+    A learner with a memory is also compared with its start, which needs no labels.
 
     Parameters
     ----------
     full
-        Also with the whole train split as bank: slow, so only where it is needed.
+        Also measure kNN with the whole train split as bank, which is slow.
     """
     position = setting.stream.cursor
     record: dict[str, Any] = {"kind": "evaluation", "position": position}
@@ -69,12 +68,12 @@ def measure_floors(
     display: Display,
     between: Callable[[], None] = lambda: None,
 ) -> dict[str, dict[str, Any]]:
-    """Evaluate features that learn nothing, once per run: `random`, `pixels`, `pca`.
+    """Evaluate the floors once per run: `random`, `pixels` and `pca` learn nothing.
 
     Parameters
     ----------
     between
-        Called after each of them; it may raise, to stop here.
+        Called after each floor; it may raise to stop.
     """
     path = out / "floors.json"
     evaluator = setting.evaluator
@@ -119,7 +118,7 @@ def measure_again(folder: Path, bank_size: int | None) -> dict[str, dict[str, An
 def _without_learning(
     learner: Learner, evaluator: Evaluator, between: Callable[[], None] = lambda: None
 ) -> dict[str, dict[str, Any]]:
-    transforms = floor_transforms(evaluator.sets.bank_images, _image_side(learner), evaluator.seed)
+    transforms = floor_transforms(evaluator.sets.bank_images, learner.image_side, evaluator.seed)
     measures = {}
     for name, transform in transforms.items():
         measures[name] = evaluator(transform, full=True)
@@ -128,34 +127,24 @@ def _without_learning(
 
 
 def _has_encoder(learner: Learner) -> bool:
-    return hasattr(learner, "encoder")
+    return "encoder" in learner.get_params()
 
 
 def _untrained(config: RunConfig, learner: Learner) -> Learner:
-    """Return the learner before its first batch; of one without encoder, what others start from."""
+    """Return the learner before its first batch; without an encoder, the method `random`."""
     if _has_encoder(learner):
         return make_learner(config)
-    method = METHODS["random"]
-    params = {**recipe_params(config.dataset, method), "image_side": _image_side(learner)}
-    return method(**params, seed=config.seed, device=learner.device)
-
-
-def _image_side(learner: Learner) -> int | None:
-    """Return the side that the learner brings images to."""
-    if hasattr(learner, "augmentation"):
-        return AUGMENTATIONS[learner.augmentation].size
-    side: int | None = getattr(learner, "image_side", None)
-    return side
+    given = {"image_side": learner.image_side, "device": learner.device}
+    return METHODS["random"](**parameters("random", config.dataset, given=given), seed=config.seed)
 
 
 def summarise(
     config: RunConfig, setting: Setting, metrics: MetricsFile, floors: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the final numbers of a run, the course of the stream, and the floors.
+    """Return the final measures of a run, measures over its stream, and the floors.
 
-    The start counts as an evaluation for `forgetting` and `drop`: what the untrained encoder told
-    apart better than the final one was lost too. For `forgetting_seen` a class counts once half of
-    its images have passed. The `average` is over what comes after the start.
+    `forgetting` and `drop` count the untrained encoder as the first evaluation. `forgetting_seen`
+    counts a class once half of its images have passed. `average` leaves out the start.
     """
     evaluations = metrics.records("evaluation")
     batches = metrics.records("batch")

@@ -1,4 +1,4 @@
-"""What a run spends, over all the processes that worked on it."""
+"""Time and memory of a run, over all processes that worked on it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from collections.abc import Mapping
 
 
 class Meter:
-    """Measures wall time, CPU time and peak memory from when it is made.
+    """Measures wall time, CPU time of all threads, and peak memory, from its creation on.
 
-    Wall time says little on a machine that others use too; CPU time is of all threads of this
-    process.
+    On a shared machine, compare CPU times.
 
     Parameters
     ----------
     before
-        What `spent` returned in the process that was stopped. What it did not measure is unknown
-        for the whole run, so it stays away.
+        What `spent` returned in the stopped process. Keys missing from `before` are omitted.
 
     Examples
     --------
@@ -35,7 +33,7 @@ class Meter:
         self._wall, self._cpu = time.monotonic(), time.process_time()
 
     def spent(self) -> dict[str, float]:
-        """Return the seconds so far and the greatest resident memory of any process."""
+        """Return the seconds so far, and the peak memory of the largest process."""
         now = {
             "wall_seconds": time.monotonic() - self._wall,
             "cpu_seconds": time.process_time() - self._cpu,

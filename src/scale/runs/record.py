@@ -1,15 +1,17 @@
-"""The records of a run: lines of JSON, and a lock against a second process."""
+"""Files of a run: its metrics as JSON lines, its JSON files, and its lock."""
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import json
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from scale._errors import DamagedFileError, InputError, ScaleError
+from scale._locks import LockedError, hold
 
 FLOORS_REMEDY = "delete it and run with --resume: the floors are then measured again"
 SUMMARY_REMEDY = "delete it and run with --resume: the end of the run is then made again"
@@ -18,11 +20,11 @@ SUMMARY_REMEDY = "delete it and run with --resume: the end of the run is then ma
 class MetricsFile:
     """An append-only file of JSON lines that can be cut back to where a checkpoint was.
 
-    It holds nothing that depends on time, so that equal runs have equal files.
+    It holds nothing that depends on time: equal runs have equal files.
     """
 
     def __init__(self, path: Path, size: int = 0) -> None:
-        """Open `path` and forget what was written after the first `size` bytes."""
+        """Open `path` and cut it to its first `size` bytes."""
         path.touch()
         if path.stat().st_size < size:
             raise ScaleError(f"{path} is shorter than at the last checkpoint; it was changed")
@@ -41,7 +43,7 @@ class MetricsFile:
             ) from error
 
     def sync(self) -> int:
-        """Bring the file to disk and return its size."""
+        """Write the file to disk and return its size."""
         os.fsync(self._file.fileno())
         return self._file.tell()
 
@@ -78,7 +80,7 @@ def _parse_line(line: bytes, where: str) -> dict[str, Any]:
 
 
 def read_json(path: Path, remedy: str) -> dict[str, Any]:
-    """Return what is in a JSON file of a run; `remedy` says what to do when it is damaged."""
+    """Return the content of a JSON file of a run; `remedy` says what to do if it is damaged."""
     try:
         found = json.loads(path.read_bytes())
         if not isinstance(found, dict):
@@ -89,18 +91,18 @@ def read_json(path: Path, remedy: str) -> dict[str, Any]:
 
 
 def plain(value: float) -> float | None:
-    """Return a number that JSON knows: None for NaN and infinities."""
+    """Return a number for JSON: None for NaN and infinities."""
     return float(value) if math.isfinite(value) else None
 
 
-def lock(folder: Path) -> IO[str]:
-    """Hold the run's folder for this process until the returned file is closed."""
-    file = open(folder / ".lock", "w")  # noqa: SIM115 - held open by the caller
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        file.close()
-        raise InputError(
-            f"another process is running in {folder}; wait for it or use another --out"
-        ) from error
-    return file
+@contextlib.contextmanager
+def only_here(folder: Path) -> Iterator[None]:
+    """Hold the run's folder for this process during the block."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(hold(folder / ".lock"))
+        except LockedError as error:
+            raise InputError(
+                f"another process is running in {folder}; wait for it or use another --out"
+            ) from error
+        yield

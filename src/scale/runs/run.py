@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from scale.runs.health import describe_batch
 from scale.runs.interrupt import IN_STREAM, Interrupts, RunInterrupted
 from scale.runs.measure import measure, measure_floors, summarise
 from scale.runs.meter import Meter
-from scale.runs.record import SUMMARY_REMEDY, MetricsFile, lock, read_json
+from scale.runs.parameters import complete
+from scale.runs.probe import announce
+from scale.runs.record import SUMMARY_REMEDY, MetricsFile, only_here, read_json
 from scale.runs.setting import Setting
 
 WHILE_LOADING = "stopping when the images are loaded"
@@ -34,11 +37,12 @@ def run(
     resume: bool = False,
     checkpoint_seconds: float = 60.0,
     display: Display | None = None,
+    tell_cost: bool = False,
 ) -> dict[str, Any]:
-    """Run to the end, or go on with a run that was stopped, and return its summary.
+    """Run to the end, or resume a stopped run, and return its summary.
 
-    A run that was killed at any moment and resumed ends with the metrics and the weights, bit for
-    bit, of one that was not.
+    A run that is killed at any moment and resumed ends with the same metrics and weights, bit for
+    bit, as one that is not.
 
     Parameters
     ----------
@@ -47,26 +51,36 @@ def run(
     out
         The run's folder: config, metrics, checkpoints, learner, summary.
     resume
-        Go on from the last checkpoint in `out`; a run that has not begun is started.
+        Go on from the last checkpoint in `out`; start if there is no run yet.
     checkpoint_seconds
-        Least time between two checkpoints; 0 writes one after every batch.
+        Seconds between two checkpoints; 0 writes one after every batch.
     display
-        Shows what happens; nothing is shown when not given.
+        Shows progress; by default nothing is shown.
+    tell_cost
+        Say at the start how long the run will take, from a few updates of a second learner.
     """
     display = display or Display()
     config.check()
+    given, config = config, complete(config)
     begun = claim(out, config, resume)
+    if begun is not None:  # by an older version, images of a folder kept their size
+        config = replace(config, image_size=RunConfig.read(out).image_size)
+    elif config.image_size != given.image_size:
+        display.message(f"images are resized to {config.image_size} pixels a side (--image-size)")
     if (out / "summary.json").is_file():
         finished = read_json(out / "summary.json", SUMMARY_REMEDY)
         display.message(f"the run in {out} is finished")
         return finished
-    with lock(out), Interrupts(display.message, WHILE_LOADING) as interrupts, display:
+    with only_here(out), Interrupts(display.message, WHILE_LOADING) as interrupts, display:
 
         def stop_early() -> None:
             if interrupts.requested:
                 raise RunInterrupted(out, "stopped")
 
         setting = set_up(config, out, begun, display)
+        stop_early()
+        if tell_cost and begun is None and (cost := announce(config, setting)) is not None:
+            display.message(cost)
         stop_early()
         checkpoints = Checkpoints(out / "checkpoints")
         metrics, meter = _restore(setting, checkpoints, out, display)
@@ -112,7 +126,7 @@ def evaluation_points(batches: int, evaluations: int) -> set[int]:
 def _restore(
     setting: Setting, checkpoints: Checkpoints, out: Path, display: Display
 ) -> tuple[MetricsFile, Meter]:
-    """Bring stream, learner and metrics to where the newest good checkpoint was."""
+    """Load stream, learner and metrics from the newest checkpoint that is whole."""
     found = checkpoints.read(display.message)
     if found is None:
         return MetricsFile(out / "metrics.jsonl"), Meter()
@@ -125,7 +139,7 @@ def _restore(
     setting.learner.load_state_dict(state)
     setting.stream.seek(meta["cursor"])
     display.message(f"going on from image {meta['cursor']} of {setting.stream.num_samples}")
-    # Older checkpoints know only the wall time.
+    # Older checkpoints hold only the wall time.
     spent = meta.get("spent") or {"wall_seconds": meta["elapsed_seconds"]}
     return MetricsFile(out / "metrics.jsonl", meta["metrics_bytes"]), Meter(spent)
 
@@ -144,7 +158,7 @@ def _learn(
 def _observe(
     setting: Setting, out: Path, metrics: MetricsFile, due: set[int], display: Display
 ) -> None:
-    """Record and show the batch just learned, and evaluate when that is due."""
+    """Record and show the last batch, and evaluate if due."""
     stream = setting.stream
     number = -(-stream.cursor // stream.batch_size)
     record = describe_batch(setting, number)

@@ -1,4 +1,4 @@
-"""Whether a run that goes on finds the data that it began with."""
+"""Whether a resumed run finds the data that it began with."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from scale._errors import InputError
 from scale.evaluate import Evaluator
 from scale.streams import Stream
 
-PIXEL_BYTES = 2**28  # of pixels that are looked at; of larger data it is evenly spread images
+PIXEL_BYTES = 2**28  # of pixels in a digest; larger data is sampled evenly
 CHUNK = 1024  # images copied at a time
 
 
 def digests(
     stream: Stream, labels: np.ndarray | None, evaluator: Evaluator | None
 ) -> dict[str, str]:
-    """Return SHA-256 digests of what a run is made of, by which a change is noticed.
+    """Return SHA-256 digests of a run's data, to notice a change.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def refuse_other_data(dataset: str, then: dict[str, Any], now: dict[str, Any]) -
     dataset
         What the user calls it.
     then, now
-        What `Setting.facts` returned; what an older version did not record is not compared.
+        Results of `Setting.facts`. Facts that an older version did not record are not compared.
     """
     change = _change(then, now)
     if change is not None:
@@ -71,7 +71,7 @@ FACTS: dict[str, Callable[[Any], str]] = {
     "per_class": lambda counts: f"{counts} images by class",
     "evaluation": lambda counts: f"{counts} for the evaluation",
 }
-"""How to tell each fact, the most telling first."""
+"""How to name each fact, the most informative first."""
 
 CHANGES = {
     "labels": "the images have other labels",
@@ -94,7 +94,7 @@ def _change(then: dict[str, Any], now: dict[str, Any]) -> str | None:
 
 
 def _spread(images: np.ndarray, indices: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the images at `indices`, evenly spread ones when they are too many."""
+    """Yield the images at `indices`; of too many, an evenly spread part."""
     step = -(-len(indices) * images[0].nbytes // PIXEL_BYTES)
     chosen = indices[::step]
     for at in range(0, len(chosen), CHUNK):

@@ -1,4 +1,4 @@
-"""From a config to the things a run needs."""
+"""The data, the stream, the learner and the evaluator of a run, from its config."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scale.data import ImageSet, load_dataset
 from scale.evaluate import Evaluator, Protocol, draw_evaluation_sets, hold_out, protocol_for
 from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
-from scale.runs.recipes import recipe_for, recipe_params
+from scale.runs.parameters import default_stream_batch, parameters
 from scale.runs.same_data import digests
 from scale.streams import Stream, make_order
 
@@ -23,7 +23,7 @@ VALIDATION_SEED = 20_000_000  # far from any run's: validation images are the sa
 
 @dataclass
 class Setting:
-    """What one run works with. Labels stay here, except for learners that learn from them."""
+    """What one run works with. Labels reach only learners with `needs_labels`."""
 
     stream: Stream
     learner: Learner
@@ -37,7 +37,7 @@ class Setting:
     """Images of the train split, before any was held out or left out."""
     skipped: tuple[str, ...]
     notes: list[str] = field(default_factory=list)
-    """What the user should know about the data, in lines."""
+    """Lines about the data, for the user."""
 
     def labels_for_learner(self, n: int) -> np.ndarray | None:
         """Return the classes of the last `n` images for a learner with `needs_labels`, else None.
@@ -49,7 +49,7 @@ class Setting:
         return self.labels[self.stream.cursor - n : self.stream.cursor]
 
     def facts(self) -> dict[str, Any]:
-        """What the data turned out to be, for the record."""
+        """Return the facts about the data, for the record."""
         return {
             "source": self.source,
             "available": self.available,
@@ -80,7 +80,7 @@ def prepare(
     progress
         Called with (done, total) while images are decoded.
     protocol
-        How much is streamed and evaluated; what suits the dataset when not given.
+        How much is streamed and evaluated; by default the dataset's.
     """
     train, test, why = _load(config, progress)
     notes = []
@@ -108,7 +108,7 @@ def prepare(
         seed=config.seed,
         num_samples=len(train),
     )
-    batch_size = config.stream_batch or recipe_for(config.dataset).stream_batch
+    batch_size = config.stream_batch or default_stream_batch(config.dataset)
     return Setting(
         stream=Stream(train.images, order, batch_size),
         learner=_fitting_learner(config, train),
@@ -124,14 +124,9 @@ def prepare(
 
 
 def make_learner(config: RunConfig) -> Learner:
-    """Return the learner of a config; the dataset's recipe fills in what the user left open."""
-    method = METHODS[config.method]
-    usual = recipe_params(config.dataset, method)
-    params = {**usual, **config.params, "seed": config.seed}
-    try:
-        return method(**params)
-    except TypeError as error:
-        raise InputError(f"method {config.method!r}: {error}") from error
+    """Return the learner of a config; the dataset's card fills in what the user left open."""
+    params = parameters(config.method, config.dataset, given=config.params)
+    return METHODS[config.method](**params, seed=config.seed)
 
 
 def _fitting_learner(config: RunConfig, train: ImageSet) -> Learner:
@@ -147,7 +142,7 @@ def _fitting_learner(config: RunConfig, train: ImageSet) -> Learner:
 def _load(
     config: RunConfig, progress: Callable[[int, int], None] | None
 ) -> tuple[ImageSet, ImageSet | None, str]:
-    """Return the train split, the test split if it is to be used, and why it is not."""
+    """Return the train split, the test split or None, and why there is none."""
 
     def load(split: str) -> ImageSet:
         return load_dataset(

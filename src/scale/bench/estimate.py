@@ -1,0 +1,94 @@
+"""How long a bench takes, from a few updates of each kind of run on this machine."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from scale.bench.job import Job
+from scale.runs import Display, RunConfig, complete, prepare
+from scale.runs.measure import measure, measure_floors
+from scale.runs.probe import measure_cost
+from scale.runs.record import MetricsFile
+
+START_SECONDS = 3.0  # a process that imports torch
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a bench costs."""
+
+    runs: int
+    updates: int
+    seconds: float
+    """Of all runs together, one after the other."""
+
+
+def estimate(jobs: Sequence[Job], threads: int, tell: Callable[[str], None]) -> Estimate:
+    """Measure one run of each kind for a few updates, and add up.
+
+    Parameters
+    ----------
+    jobs
+        What is to be run.
+    threads
+        Threads of each run.
+    tell
+        Called with what is being measured: with many kinds of runs it takes a while.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    configs = {job.hash: complete(job.config) for job in jobs}
+    kinds = Counter(_kind(config) for config in configs.values())
+    updates, seconds = 0, 0.0
+    try:
+        for kind, count in kinds.items():
+            config = next(c for c in configs.values() if _kind(c) == kind)
+            tell(f"measuring {config.method} on {config.dataset} {config.stream}")
+            taken, batches = _measure(config)
+            updates += count * batches * config.params.get("steps_per_batch", 1)
+            seconds += count * taken
+    finally:
+        torch.set_num_threads(before)
+    return Estimate(len(configs), updates, seconds)
+
+
+def _kind(config: RunConfig) -> tuple[Any, ...]:
+    """Return what runs of the same cost have in common.
+
+    Of a float such as a temperature or a weight only matters whether it is 0, which often skips
+    work.
+    """
+    run = {**config.to_json(), "seed": 0, "threads": None}
+    params = run.pop("params")
+    cheap = {
+        name: value if not isinstance(value, float) else value == 0
+        for name, value in params.items()
+    }
+    return (*map(repr, run.items()), *map(repr, cheap.items()))
+
+
+def _measure(config: RunConfig) -> tuple[float, int]:
+    """Return the seconds of one run, and its number of batches."""
+    begin = time.monotonic()
+    setting = prepare(config)
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder)
+        metrics = MetricsFile(out / "metrics.jsonl")
+        measure_floors(config, setting, out, metrics, Display())
+        evaluated = time.monotonic()
+        measure(setting, out, metrics, full=False)
+        metrics.close()
+    ended = time.monotonic()
+    cost = measure_cost(config, setting, config.params.get("memory_size", 0))
+    batches = len(setting.stream)
+    learning = cost.learning(batches, config.params.get("steps_per_batch", 1))
+    evaluation = config.evaluations * (ended - evaluated)
+    return START_SECONDS + (evaluated - begin) + evaluation + learning, batches

@@ -1,0 +1,113 @@
+"""The one place where a dataset's card, a preset, a method's defaults and given values meet."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from scale._errors import InputError, ScaleError
+from scale._names import did_you_mean
+from scale.data import card_for, image_files
+from scale.methods import METHODS, Learner
+from scale.runs.config import RunConfig
+
+OWN_SIDE = 64
+"""Side that larger images of a user's own folder are resized to."""
+LOOKED_AT = 16  # files until one is a readable image
+
+
+def parameters(
+    method: str,
+    dataset: str,
+    preset: str | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return all parameters of a method on a dataset, the seed apart.
+
+    What comes later wins: the method's defaults, the dataset's card, the preset, `given`.
+
+    Parameters
+    ----------
+    method
+        Name of the method.
+    dataset
+        Name, hub id or path; data without a card is treated like natural images.
+    preset
+        Name of one of the method's presets.
+    given
+        The user's own values.
+
+    Examples
+    --------
+    >>> parameters("scale", "digits", "paper", {"mu": 0.2})["mu"]
+    0.2
+    """
+    kind = METHODS[method]
+    _check_preset(kind, preset)
+    names = parameter_names(kind)
+    of_dataset = {k: v for k, v in card_for(dataset).params.items() if k in names}
+    of_preset = kind.presets[preset] if preset is not None else {}
+    values = {**of_dataset, **of_preset, **(given or {})}
+    for name in values:
+        if name not in names:
+            raise InputError(
+                f"{method} has no parameter {name!r}{did_you_mean(name, names)} "
+                f"(known: {', '.join(sorted(names))})"
+            )
+    found = kind(**values).get_params()
+    del found["seed"]
+    return found
+
+
+def default_parameters(dataset: str, method: str) -> dict[str, Any]:
+    """Return all parameters of a method on a dataset when the user gives none, the seed apart."""
+    return parameters(method, dataset)
+
+
+def default_stream_batch(dataset: str) -> int:
+    """Return the number of images in a stream batch when the user gives none."""
+    return card_for(dataset).stream_batch
+
+
+def default_image_size(dataset: str) -> int | None:
+    """Return the side that images are resized to when the user gives none.
+
+    Only images of a user's own folder are resized, if the first is larger than 64 pixels a side.
+    """
+    files: list[Path] = []
+    with contextlib.suppress(ScaleError, OSError):  # `load_dataset` says what is wrong
+        files = image_files(dataset) or []
+    for file in files[:LOOKED_AT]:
+        unreadable = (OSError, ValueError, Image.DecompressionBombError)
+        with contextlib.suppress(*unreadable), Image.open(file) as image:
+            return OWN_SIDE if min(image.size) > OWN_SIDE else None
+    return None
+
+
+def parameter_names(method: type[Learner]) -> set[str]:
+    """Return the names of a method's parameters, the seed apart."""
+    return {field.name for field in dataclasses.fields(method)} - {"seed"}
+
+
+def complete(config: RunConfig) -> RunConfig:
+    """Return `config` with all parameters, the stream batch and the image size written out."""
+    return dataclasses.replace(
+        config,
+        params=parameters(config.method, config.dataset, given=config.params),
+        stream_batch=config.stream_batch or default_stream_batch(config.dataset),
+        image_size=config.image_size or default_image_size(config.dataset),
+    )
+
+
+def _check_preset(method: type[Learner], preset: str | None) -> None:
+    if preset is None or preset in method.presets:
+        return
+    known = ", ".join(method.presets) or "none"
+    owners = [name for name in METHODS if preset in METHODS[name].presets]
+    hint = f"; did you mean --method {owners[0]}?" if owners else ""
+    raise InputError(f"{method.name} has no preset {preset!r} (known: {known}){hint}")
