@@ -47,7 +47,8 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
     if "--resume" in arguments and out is not None and not _starts(Path(out), arguments):
         config = RunConfig.read(Path(out))
     dataset = _peek(arguments, "--dataset") or config.dataset
-    method = METHODS[_peek(arguments, "--method") or config.method]
+    name = _peek(arguments, "--method") or config.method
+    method = METHODS[name]
     preset = _peek(arguments, "--preset")
     if preset is not None and preset not in method.presets:
         known = ", ".join(method.presets) or "none"
@@ -67,7 +68,7 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
         default=Parsed(
             Folder(out=tyro.MISSING),
             dataclasses.replace(config, params={}),
-            _with_params(method, usual, config),
+            _with_params(method, usual, config.params if name == config.method else {}),
         ),
     )
     chosen = parsed.method.get_params()
@@ -96,12 +97,10 @@ def run(folder: Folder, config: RunConfig) -> None:
         say("warning: the features had collapsed at the end of the stream")
 
 
-def _with_params(method: type[Learner], usual: dict[str, Any], config: RunConfig) -> Learner:
-    """Return the method with its usual parameters, and those of the run if it is a run of it."""
-    if config.method != method.name:
-        return method(**usual)
+def _with_params(method: type[Learner], usual: dict[str, Any], of_run: dict[str, Any]) -> Learner:
+    """Return the method with its default parameters, and those of the run that goes on."""
     try:
-        return method(**{**usual, **config.params})
+        return method(**{**usual, **of_run})
     except TypeError as error:
         raise InputError(
             f"the run has a parameter that {method.name} does not know here ({error}); go on with "

@@ -16,6 +16,7 @@ import tyro
 from torch import Tensor, nn
 
 from scale._errors import DamagedFileError, InputError, NonFiniteFeaturesError
+from scale._from_file import place_of
 from scale._tensors import read_tensors, write_tensors
 from scale.methods._checks import LARGEST_SEED, check_numbers
 from scale.methods._facts import Costs, Knowledge
@@ -107,6 +108,7 @@ class Learner(ABC):
         return {
             "format": FORMAT,
             "method": self.name,
+            **_file_of(type(self)),
             "params": {
                 key: f"module:{type(value).__name__}" if isinstance(value, nn.Module) else value
                 for key, value in self.get_params().items()
@@ -203,6 +205,11 @@ class Learner(ABC):
         vars(self).pop("_asked", None)
 
 
+def _file_of(method: type[Learner]) -> dict[str, str]:
+    place = place_of(method)
+    return {} if place is None else {"file": place}
+
+
 def _shape_of(batch: Tensor) -> ImageShape:
     channels, height, width = batch.shape[1:]
     return channels, height, width
@@ -215,7 +222,13 @@ def _diverged(name: str) -> NonFiniteFeaturesError:
     )
 
 
-def load(path: str | Path, *, encoder: nn.Module | None = None, device: str = "cpu") -> Learner:
+def load(
+    path: str | Path,
+    *,
+    encoder: nn.Module | None = None,
+    method: str | None = None,
+    device: str = "cpu",
+) -> Learner:
     """Read a learner that `Learner.save` wrote.
 
     Parameters
@@ -225,11 +238,14 @@ def load(path: str | Path, *, encoder: nn.Module | None = None, device: str = "c
     encoder
         The module, when the learner was made with one of the user's own: its architecture is not in
         the file, its weights are.
+    method
+        The method, when it is in a file of the user's own: ``path.py`` or ``path.py:Name``. A
+        learner's file says which one it needs, but `load` runs no code that a file names.
     device
         Where to compute from now on.
     """
     state, meta = read_tensors(Path(path))
-    return restore(state, meta, encoder=encoder, device=device, origin=str(path))
+    return restore(state, meta, encoder=encoder, method=method, device=device, origin=str(path))
 
 
 def restore(
@@ -237,6 +253,7 @@ def restore(
     meta: dict[str, Any],
     *,
     encoder: nn.Module | None = None,
+    method: str | None = None,
     device: str = "cpu",
     origin: str = "the file",
 ) -> Learner:
@@ -255,8 +272,9 @@ def restore(
             f"{origin} was saved with an encoder of your own ({params['encoder'][7:]}); pass the "
             "module again: scale.load(path, encoder=...)"
         )
+    made_by = _method_of(meta, method, origin)
     try:
-        learner = METHODS[meta["method"]](**params)
+        learner = made_by(**params)
         learner.start((shape[0], shape[1], shape[2]))
         learner.load_state_dict(state)
     except (TypeError, RuntimeError, KeyError) as error:
@@ -265,3 +283,18 @@ def restore(
             f"{str(error).splitlines()[0]}"
         ) from error
     return learner
+
+
+def _method_of(meta: dict[str, Any], given: str | None, origin: str) -> type[Learner]:
+    """Return the method of a description; one in a file must be loaded already, or given."""
+    if given is not None:
+        return METHODS[given]
+    name, place = meta.get("method"), meta.get("file")
+    for known in (place, name):
+        if isinstance(known, str) and known in METHODS:
+            return METHODS[known]
+    raise InputError(
+        f"{origin} needs the method {name!r}, which is not known here; it is in "
+        f"{place or 'a file of your own or another package'}: import that, or pass it as "
+        f"scale.load(path, method={place or 'path.py'!r})"
+    )
