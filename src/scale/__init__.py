@@ -15,16 +15,27 @@ Examples
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scale import testing
     from scale.data import load_dataset, register_dataset
     from scale.evaluate import guard
     from scale.memory import register_policy
-    from scale.methods import SCALE, Learner, ScalePlus, load, register_method
+    from scale.methods import (
+        SCALE,
+        ContrastiveLearner,
+        Learner,
+        ReplayLearner,
+        ScalePlus,
+        load,
+        register_method,
+    )
     from scale.models import register_encoder
     from scale.streams import Stream, batches, make_order, register_stream
 
 _HOMES = {
     "SCALE": "scale.methods",
+    "ContrastiveLearner": "scale.methods",
     "Learner": "scale.methods",
+    "ReplayLearner": "scale.methods",
     "ScalePlus": "scale.methods",
     "Stream": "scale.streams",
     "batches": "scale.streams",
@@ -41,7 +52,9 @@ _HOMES = {
 
 __all__ = [
     "SCALE",
+    "ContrastiveLearner",
     "Learner",
+    "ReplayLearner",
     "ScalePlus",
     "Stream",
     "batches",
@@ -54,13 +67,16 @@ __all__ = [
     "register_method",
     "register_policy",
     "register_stream",
+    "testing",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for: `scale --help` must not wait for torch."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'scale' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "testing":
+        return import_module("scale.testing")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'scale' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

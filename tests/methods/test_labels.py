@@ -236,12 +236,12 @@ def test_the_callers_labels_are_neither_kept_nor_changed() -> None:
 
 @pytest.mark.parametrize("name", REPLAYING)
 def test_a_memory_that_is_balanced_by_label_needs_labels_and_keeps_them(name: str) -> None:
-    learner: Any = make(name, memory_policy="label", memory_size=9, steps_per_batch=1)
+    learner: Any = make(name, memory_policy="label", memory_size=18, steps_per_batch=1)
     assert learner.needs_labels
     assert make(name, memory_policy="fifo").needs_labels == METHODS[name].knows.labels
     for labels in ([0] * 12, [1] * 12, [2] * 12):
         learner.partial_fit(images(), labels)
-    assert learner.memory_.columns["labels"].bincount().tolist() == [3, 3, 3]
+    assert learner.memory_.columns["labels"].bincount().tolist() == [6, 6, 6]
 
 
 def test_a_run_gives_labels_to_a_memory_that_is_balanced_by_them(

@@ -99,7 +99,7 @@ def _cases(policy: type[Policy]) -> Iterator[tuple[str, Candidates, int]]:
             generator = torch.Generator().manual_seed(zlib.crc32(f"{law} {n}".encode()))
             features = make(torch.randn(n, 4, generator=generator))
             labels = torch.randint(-2, 3, (n,), generator=generator)
-            for clusters in (1, 3, 30) if policy.knows.num_classes else (1,):
+            for clusters in (3, 30) if policy.knows.num_classes else (1,):
                 candidates = Candidates(
                     stored=n // 2,
                     arrivals=torch.arange(100, 100 + n),
