@@ -14,6 +14,7 @@ import pytest
 import scale
 from scale._errors import InputError, ScaleError, UnknownNameError
 from scale._registry import Registry
+from scale.cli import main
 from scale.methods import METHODS, SimCLR
 
 MINE = '''\
@@ -45,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     before = set(sys.modules)
     yield tmp_path
     for name in set(sys.modules) - before:
-        if name.startswith("scale_file_"):
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
 
 
@@ -93,6 +94,17 @@ def test_a_file_that_the_program_has_imported_is_not_run_again(
     import imported_before  # type: ignore[import-not-found]
 
     assert METHODS["imported_before.py"] is imported_before.Mine
+
+
+def test_a_file_that_was_looked_up_is_not_run_again_by_import(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(REGISTERED, "imported_after.py")
+    monkeypatch.syspath_prepend(folder)
+    method = METHODS["imported_after.py"]
+    import imported_after  # type: ignore[import-not-found]
+
+    assert imported_after.Mine is method
 
 
 def test_a_file_imports_its_neighbours() -> None:
@@ -189,31 +201,33 @@ def test_a_name_that_two_files_have_is_an_error(folder: Path) -> None:
         METHODS["mine.py"]
 
 
-def test_a_run_of_a_file_goes_on_from_any_folder(folder: Path, small_set: Path) -> None:
+def test_a_run_of_a_file_goes_on_from_any_folder(
+    folder: Path,
+    small_set: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     write(REGISTERED, "code/mine.py")
-    made, elsewhere = folder / "code", folder / "elsewhere"
-    elsewhere.mkdir()
-    options = f"--dataset {small_set} --samples-per-class 10 --evaluations 1"
-    learner = (
-        "--encoder cnn --augmentation mnist --steps-per-batch 1 --sharpness 0.25 --no-pictures"
-    )
+    options = f"--dataset {small_set} --samples-per-class 10 --evaluations 1 --no-pictures"
+    learner = "--encoder cnn --augmentation mnist --steps-per-batch 1 --sharpness 0.25"
     run = ["run", "--method", "./mine.py", "--out", str(folder / "run")]
-    done = command(*run, *options.split(), *learner.split(), folder=made)
+    done = command(*run, *options.split(), *learner.split(), folder=folder / "code")
     assert done.returncode == 0, done.stderr
     config = json.loads((folder / "run/config.json").read_text())
     assert config["run"]["method"] == "./mine.py"
     assert config["run"]["params"]["sharpness"] == 0.25
-    for more in (
-        ["run", "--resume", "--no-pictures", "--out", str(folder / "run")],
-        ["embed", str(folder / "run"), str(small_set), "--out", "z.npy"],
-        ["evaluate", str(folder / "run"), "--bank-size", "20"],
-    ):
-        done = command(*more, folder=elsewhere)
-        assert done.returncode == 0, done.stderr
-    (made / "mine.py").unlink()
-    done = command("embed", str(folder / "run"), str(small_set), "--out", "z.npy", folder=elsewhere)
-    assert done.returncode == 2
-    assert done.stderr.startswith("scale: there is no file mine.py (looked in ")
+    (folder / "elsewhere").mkdir()
+    embed = ["embed", str(folder / "run"), str(small_set), "--out", "z.npy"]
+    done = command(*embed, folder=folder / "elsewhere")
+    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir("elsewhere")
+    assert main(["run", "--resume", "--no-pictures", "--out", str(folder / "run")]) == 0
+    assert main(["evaluate", str(folder / "run"), "--bank-size", "20"]) == 0
+    (folder / "code/mine.py").unlink()
+    METHODS._places.clear()
+    capsys.readouterr()
+    assert main(embed) == 2
+    assert capsys.readouterr().err.startswith("scale: there is no file mine.py (looked in ")
 
 
 def test_a_bench_runs_a_file_in_processes_of_its_own(folder: Path, small_set: Path) -> None:
@@ -225,15 +239,14 @@ def test_a_bench_runs_a_file_in_processes_of_its_own(folder: Path, small_set: Pa
         "mine.toml",
     )
     bench = ["bench", "mine.toml", "--method", "code/mine.py:Mine", "--workers", "1"]
-    done = command(*bench, "--out", "bench", folder=folder)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert main([*bench, "--out", "bench"]) == 0
     (record,) = (folder / "bench/records.jsonl").read_text().splitlines()
     assert "code/mine.py:Mine" in record
 
 
-def test_the_methods_command_shows_a_file() -> None:
+def test_the_methods_command_shows_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     write(MINE)
-    done = command("methods", "mine.py")
-    assert done.returncode == 0, done.stderr
-    assert "--sharpness" in done.stdout
-    assert "A parameter of its own." in done.stdout
+    assert main(["methods", "mine.py"]) == 0
+    shown = capsys.readouterr().out
+    assert "--sharpness" in shown
+    assert "A parameter of its own." in shown

@@ -11,6 +11,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -104,10 +105,9 @@ def _import_once(path: Path) -> ModuleType:
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) == str(path):
             return module
-    name = f"scale_file_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
+    spec = _spec(path)
     assert spec.loader is not None
+    name = spec.name
     module = importlib.util.module_from_spec(spec)
     module.__scale_file__ = str(path)  # type: ignore[attr-defined]
     sys.modules[name] = module  # dataclasses and type hints look it up
@@ -118,6 +118,18 @@ def _import_once(path: Path) -> ModuleType:
         del sys.modules[name]
         raise InputError(f"cannot import {path}: {_reason(error, path)}") from error
     return module
+
+
+def _spec(path: Path) -> ModuleSpec:
+    """Return how to import a file: as ``import`` would find it, else by a name of its own."""
+    free = path.stem.isidentifier() and path.stem not in sys.modules
+    found = importlib.util.find_spec(path.stem) if free else None
+    if found is not None and found.origin == str(path):
+        return found
+    name = f"scale_file_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    return spec
 
 
 @contextlib.contextmanager

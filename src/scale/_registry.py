@@ -93,6 +93,10 @@ class Registry(Generic[T]):
         self._load_plugins()
         return iter(sorted(self._entries))
 
+    def choices(self) -> str:
+        """Return the names of this package as ``a|b|c``, for help; other packages are not asked."""
+        return "|".join(sorted(self._entries))
+
     def _from_file(self, name: str) -> T:
         assert self._fits is not None
         before = dict(self._entries)
