@@ -42,9 +42,12 @@ def test_the_code_of_a_page_runs(
     monkeypatch.chdir(tmp_path)
     for registry in (DATASETS, ENCODERS, METHODS, POLICIES, STREAMS):  # what pages add goes again
         monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    monkeypatch.syspath_prepend(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     for language, code in re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(), re.M | re.S):
-        if language == "python":
+        if language == "python" and (file := re.match(r"# (\w+\.py)\n", code)):
+            Path(file[1]).write_text(code)  # a block that begins with a file's name is that file
+        elif language == "python":
             exec(compile(code, str(page), "exec"), names)
         elif language == "sh":
             for line in code.splitlines():

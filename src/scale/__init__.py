@@ -15,6 +15,7 @@ Examples
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scale import testing
     from scale.data import load_dataset, register_dataset
     from scale.evaluate import guard
     from scale.memory import register_policy
@@ -66,13 +67,16 @@ __all__ = [
     "register_method",
     "register_policy",
     "register_stream",
+    "testing",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for: `scale --help` must not wait for torch."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'scale' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "testing":
+        return import_module("scale.testing")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'scale' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

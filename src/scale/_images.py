@@ -168,8 +168,10 @@ def resized(image_shape: ImageShape, side: int | None) -> ImageShape:
     """Return the shape of images after they are resized to `side` pixels; None keeps it."""
     if side is None:
         return image_shape
-    if isinstance(side, bool) or not isinstance(side, int | np.integer) or side < 1:
-        raise InputError(f"image_side must be 1 or more, as a whole number, got {side!r}")
+    if isinstance(side, bool) or not isinstance(side, int | np.integer):
+        raise InputError(f"image_side must be a whole number, got {side!r}")
+    if side < 1:
+        raise InputError(f"image_side must be 1 or more, got {side}")
     return image_shape[0], int(side), int(side)
 
 

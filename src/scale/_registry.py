@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from scale._errors import DuplicateNameError
+from scale._errors import DuplicateNameError, InputError
+from scale._from_file import file_of, find_in_file, names_a_file
 from scale._names import unknown_name
 
 T = TypeVar("T")
@@ -19,8 +20,11 @@ class Registry(Generic[T]):
     Parameters
     ----------
     kind
-        What is registered, in the singular; used in messages and, as ``scale.<kind>``, as the
-        name of the entry-point group through which other distributions add theirs.
+        What is registered, in the singular. Messages use it, and ``scale.<kind>`` is the
+        entry-point group through which other distributions add theirs.
+    fits
+        Returns whether an object is of this kind. With it, ``path.py`` and ``path.py:Name`` are
+        names too: the file is imported when it is looked up.
 
     Examples
     --------
@@ -35,15 +39,18 @@ class Registry(Generic[T]):
     scale._errors.UnknownNameError: no shape is called 'cube' (known: square)
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, fits: Callable[[Any], bool] | None = None) -> None:
         self.kind = kind
+        self._fits = fits
         self._entries: dict[str, T] = {}
+        self._of_files: dict[str, T] = {}
+        self._places: dict[str, str] = {}
         self._plugins_loaded = False
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Return a decorator that files its object under `name`."""
+        """Return a decorator that registers its object as `name`."""
 
-        def file(entry: T) -> T:
+        def add(entry: T) -> T:
             if name in self._entries and self._entries[name] is not entry:
                 raise DuplicateNameError(
                     f"a {self.kind} called {name!r} is already registered; choose another name"
@@ -51,17 +58,36 @@ class Registry(Generic[T]):
             self._entries[name] = entry
             return entry
 
-        return file
+        return add
+
+    def locate(self, name: str, place: str | None) -> None:
+        """Look for the file behind `name` at `place`, whatever the current folder is.
+
+        Parameters
+        ----------
+        name
+            ``path.py`` or ``path.py:Name``, as the user gave it.
+        place
+            ``/absolute/path.py:Name``. None, or a file that is gone, changes nothing.
+        """
+        if place is not None and names_a_file(name) and file_of(place).is_file():
+            self._places[name] = place
 
     def __getitem__(self, name: str) -> T:
         self._load_plugins()
-        if not isinstance(name, str) or name not in self._entries:  # None, from Python
-            raise unknown_name(self.kind, name, self._entries)
-        return self._entries[name]
+        if isinstance(name, str) and name in self._entries:
+            return self._entries[name]
+        if self._fits is not None and names_a_file(name):
+            return self._from_file(name)
+        raise unknown_name(self.kind, name, self._entries)
 
     def __contains__(self, name: object) -> bool:
+        """Return whether `name` is registered, or a file that was looked up before.
+
+        This imports no file: to read a record must not run the code that it names.
+        """
         self._load_plugins()
-        return name in self._entries
+        return name in self._entries or name in self._of_files
 
     def __iter__(self) -> Iterator[str]:
         self._load_plugins()
@@ -70,6 +96,28 @@ class Registry(Generic[T]):
     def choices(self) -> str:
         """Return the names of this package as ``a|b|c``, for help; other packages are not asked."""
         return "|".join(sorted(self._entries))
+
+    def _from_file(self, name: str) -> T:
+        assert self._fits is not None
+        before = dict(self._entries)
+        try:
+            found = find_in_file(self._place(name), self.kind, self._fits)
+        except BaseException:
+            self._entries = before  # a file that fails half-way registers nothing
+            raise
+        entry: T = found.thing
+        self._of_files[name] = self._of_files[found.place] = entry
+        return entry
+
+    def _place(self, name: str) -> str:
+        place = self._places.get(name, name)
+        here, there = file_of(name), file_of(place)
+        if here.is_file() and not here.samefile(there):
+            raise InputError(
+                f"{name} is another file in this folder than the {there} that a run was made "
+                "with; go to another folder, or give the whole path"
+            )
+        return place
 
     def _load_plugins(self) -> None:
         if self._plugins_loaded:

@@ -1,4 +1,4 @@
-"""What every registered method says to images that it cannot use."""
+"""What a learner says to images that it cannot use: one gate, asked through one learner."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ import pytest
 import torch
 
 from scale._errors import InputError
-from scale.methods import METHODS
 
-from .learners import differences, fit, images, learn, make, seen, state, state_after
-
-pytestmark = pytest.mark.parametrize("name", list(METHODS))
+from .learners import differences, images, learn, make, state
 
 UNUSABLE = {
     "no images": (images(0), "empty batch; pass at least one image"),
@@ -36,9 +33,9 @@ UNFIT = {
 
 @pytest.mark.parametrize("case", UNUSABLE)
 @pytest.mark.parametrize("call", ["partial_fit", "transform"])
-def test_unusable_images_are_refused_at_the_start(name, call, case):
+def test_unusable_images_are_refused_at_the_start(call, case):
     batch, message = UNUSABLE[case]
-    learner = make(name)
+    learner = make("er")
     params = dict(vars(learner))
     with pytest.raises(InputError, match=message):
         getattr(learner, call)(batch)
@@ -46,8 +43,8 @@ def test_unusable_images_are_refused_at_the_start(name, call, case):
 
 
 @pytest.mark.parametrize("call", ["partial_fit", "transform"])
-def test_unusable_and_unfit_images_change_nothing_later(name, call):
-    learner = seen(name)
+def test_unusable_and_unfit_images_change_nothing_later(call):
+    learner = learn(make("er"), images())
     before = state(learner)
     for batch, message in (*UNUSABLE.values(), *UNFIT.values()):
         with pytest.raises(InputError, match=message):
@@ -55,34 +52,19 @@ def test_unusable_and_unfit_images_change_nothing_later(name, call):
     assert differences(before, state(learner)) == []
 
 
-def test_saving_before_learning_says_what_to_do(name, tmp_path):
+def test_saving_before_learning_says_what_to_do(tmp_path):
     with pytest.raises(InputError, match="nothing to save yet: call partial_fit first"):
-        make(name).save(tmp_path / "learner")
+        make("er").save(tmp_path / "learner")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_refused_first_batch_does_not_fix_the_image_size(name):
-    learner = make(name)
+def test_a_refused_first_batch_does_not_fix_the_image_size():
+    learner = make("er")
     with pytest.raises(InputError, match="empty"):
         learn(learner, images(0, shape=(3, 16, 16)))
-    assert len(fit(learner, last=1).transform(images(2))) == 2
+    assert len(learn(learner, images()).transform(images(2))) == 2
 
 
-def test_being_asked_before_the_first_batch_does_not_fix_the_image_size(name):
-    learner = make(name)
-    learner.transform(images(2, shape=(3, 32, 32)))
-    learner.transform(images(2, shape=(1, 32, 32)))
-    fit(learner, last=1)
-    assert differences(state(learner), state_after(name, 1)) == []
-
-
-def test_a_learner_that_cannot_start_is_left_unstarted(name):
-    learner = make(name, device="abacus")
-    params = dict(vars(learner))
-    for call in (learner.transform, lambda batch: learn(learner, batch)):
-        with pytest.raises(InputError, match="abacus"):
-            call(images())
-    assert vars(learner) == params
-    learner.device = "cpu"
-    fit(learner, last=1)
-    assert differences(state(learner), state_after(name, 1)) == []
+def test_a_device_that_is_not_there_is_refused_by_its_name():
+    with pytest.raises(InputError, match="gpuu"):
+        learn(make("er", device="gpuu"), images())

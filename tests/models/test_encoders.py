@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from scale._errors import InputError, ScaleError, UnknownNameError
-from scale.models import ENCODERS, build_encoder, build_projector
+from scale.models import build_encoder, build_projector
 
 SHAPE = (3, 32, 32)
 
@@ -23,28 +23,6 @@ def same(a: nn.Module, b: nn.Module) -> bool:
 
 def flat(features: int) -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(3 * 32 * 32, features))
-
-
-@pytest.mark.parametrize("name", list(ENCODERS))
-class TestEveryEncoder:
-    def test_weights_depend_on_the_seed_alone(self, name):
-        first, _ = build_encoder(name, SHAPE, generator(1))
-        torch.rand(7)  # whatever the global generator did
-        again, _ = build_encoder(name, SHAPE, generator(1))
-        other, _ = build_encoder(name, SHAPE, generator(2))
-        assert same(first, again)
-        assert not same(first, other)
-
-    def test_building_leaves_the_global_generator_alone(self, name):
-        before = torch.get_rng_state()
-        build_encoder(name, SHAPE, generator(1))
-        assert torch.equal(before, torch.get_rng_state())
-
-    @pytest.mark.parametrize("shape", [(3, 32, 32), (1, 28, 28), (3, 64, 48)])
-    def test_it_gives_features_of_the_dimension_it_says(self, name, shape):
-        encoder, dim = build_encoder(name, shape, generator(0))
-        with torch.no_grad():
-            assert encoder.eval()(torch.zeros(2, *shape)).shape == (2, dim)
 
 
 def test_building_moves_the_given_generator_on():

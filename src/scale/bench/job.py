@@ -55,7 +55,8 @@ class Job:
         """Return the name of the run's folder: equal jobs have equal names."""
         run = self.config
         dataset = re.sub(r"\W+", "-", Path(run.dataset).stem)
-        return f"{run.method}-{dataset}-{run.stream}-seed{run.seed}-{self.hash}"
+        method = re.sub(r"[^\w.+-]+", "-", Path(run.method).name)  # it may be a file: mine.py:Mine
+        return f"{method}-{dataset}-{run.stream}-seed{run.seed}-{self.hash}"
 
     @property
     def label(self) -> str:

@@ -94,5 +94,5 @@ def _check(experiment: Experiment, axes: dict[str, list[Any]], rows: dict[str, S
         for stream in settings.get("stream", []):
             STREAMS[stream]
     for part in parts:
-        check_settings({name: [value] for name, value in part.items()}, METHODS, where)
+        check_settings({name: [value] for name, value in part.items()}, {*METHODS, *methods}, where)
     check_settings(axes, methods, where)

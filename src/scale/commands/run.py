@@ -45,9 +45,10 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
     if "--resume" in arguments and out is not None and not _starts(Path(out), arguments):
         config = RunConfig.read(Path(out))
     dataset = _peek(arguments, "--dataset") or config.dataset
-    method = METHODS[_peek(arguments, "--method") or config.method]
-    kept = config.params if config.method == method.name else {}
-    params = parameters(method.name, dataset, _peek(arguments, "--preset"), kept)
+    name = _peek(arguments, "--method") or config.method
+    method = METHODS[name]
+    kept = config.params if config.method == name else {}
+    params = parameters(name, dataset, _peek(arguments, "--preset"), kept)
     Options = _options()
     Parsed = dataclasses.make_dataclass(
         "Parsed", [("folder", Folder), ("run", Options), ("method", method)]
@@ -79,7 +80,8 @@ def _options() -> type[RunConfig]:
     helps = {
         "dataset": f"{', '.join(DATASETS)}; or a hub id, a folder of images, .npy or .npz.",
         "stream": f"Order of arrival: {', '.join(STREAMS)}. Use as-is for data without labels.",
-        "method": f"{', '.join(METHODS)}. The parameters of the chosen one are options too.",
+        "method": f"{', '.join(METHODS)}; or a file of your own (path.py, path.py:Class). "
+        "The parameters of the chosen one are options too.",
     }
     fields = [
         (name, Annotated[str, tyro.conf.arg(help=text)], getattr(RunConfig, name))

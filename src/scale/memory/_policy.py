@@ -50,7 +50,7 @@ class Policy(ABC):
 
     @abstractmethod
     def __call__(self, candidates: Candidates, size: int, generator: torch.Generator) -> Tensor:
-        """Return the indices of at most `size` candidates, called only when there are more."""
+        """Return the indices of `size` different candidates; called only if there are more."""
 
 
 POLICIES: Registry[type[Policy]] = Registry("memory policy")

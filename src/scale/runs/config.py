@@ -12,7 +12,7 @@ from typing import Any, Literal
 import tyro
 
 from scale._errors import DamagedFileError, InputError
-from scale.methods import DEFAULT_METHOD
+from scale.methods import DEFAULT_METHOD, METHODS
 from scale.runs.record import read_json
 
 CONFIG = "config.json"
@@ -28,7 +28,8 @@ class RunConfig:
     stream: str = "seq"
     """Order of arrival of the images; as-is for data without labels."""
     method: str = DEFAULT_METHOD
-    """The learner; its parameters are options too."""
+    """The learner: a name, or a file of your own (path.py, path.py:Class). Its parameters are
+    options too."""
     seed: int = 0
     """Seed of the stream, the evaluation sets and the learner. Use several to estimate the spread
     of a result."""
@@ -77,8 +78,12 @@ class RunConfig:
     @classmethod
     def read(cls, folder: Path) -> RunConfig:
         """Return the config of the run in `folder`."""
+        described = read_config(folder)
         try:
-            return cls(**read_config(folder)["run"])
+            config = cls(**described["run"])
+            # The method's file is where it was when the run began, whatever the folder is.
+            METHODS.locate(config.method, described.get("learner", {}).get("file"))
+            return config
         except (KeyError, TypeError) as error:
             raise DamagedFileError(f"{folder / CONFIG} cannot be read: {error}") from error
 

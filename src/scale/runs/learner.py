@@ -22,12 +22,12 @@ def load_learner(folder: Path, warn: Callable[[str], None] = warnings.warn) -> L
     warn
         Called with a message for each damaged checkpoint.
     """
-    RunConfig.read(folder)
+    method = RunConfig.read(folder).method
     final = folder / "learner.safetensors"
     if final.is_file():
-        return load(final)
+        return load(final, method=method)
     found = Checkpoints(folder / "checkpoints").read(warn)
     if found is None:
         raise InputError(f"the run in {folder} has no checkpoint yet")
     state, meta = found
-    return restore(state, meta["learner"], origin=str(folder))
+    return restore(state, meta["learner"], method=method, origin=str(folder))

@@ -16,6 +16,7 @@ import tyro
 from torch import Tensor, nn
 
 from scale._errors import InputError, NonFiniteFeaturesError
+from scale._from_file import place_of
 from scale._images import as_batch, as_labels
 from scale._names import did_you_mean
 from scale._tensors import write_tensors
@@ -173,6 +174,7 @@ class Learner(ABC):
         return {
             "format": FORMAT,
             "method": self.name,
+            **_file_of(type(self)),
             "params": {
                 key: f"module:{type(value).__name__}" if isinstance(value, nn.Module) else value
                 for key, value in self.get_params().items()
@@ -283,6 +285,11 @@ class Learner(ABC):
                 vars(self).clear()
                 vars(self).update(before)
             raise
+
+
+def _file_of(method: type[Learner]) -> dict[str, str]:
+    place = place_of(method)
+    return {} if place is None else {"file": place}
 
 
 def _shape_of(batch: Tensor) -> ImageShape:

@@ -15,7 +15,13 @@ from scale.methods.core.registry import METHODS
 OLDER = ("scale-learner-1",)
 
 
-def load(path: str | Path, *, encoder: nn.Module | None = None, device: str = "cpu") -> Learner:
+def load(
+    path: str | Path,
+    *,
+    encoder: nn.Module | None = None,
+    method: str | None = None,
+    device: str = "cpu",
+) -> Learner:
     """Read a learner that `Learner.save` wrote.
 
     Parameters
@@ -25,11 +31,14 @@ def load(path: str | Path, *, encoder: nn.Module | None = None, device: str = "c
     encoder
         The module, when the learner was made with one of your own: the file holds its weights but
         not its architecture.
+    method
+        The method, when it is in a file of your own: ``path.py`` or ``path.py:Name``. A learner's
+        file says which one it needs, but `load` runs no code that a file names.
     device
         Where to compute from here on.
     """
     state, meta = read_tensors(Path(path))
-    return restore(state, meta, encoder=encoder, device=device, origin=str(path))
+    return restore(state, meta, encoder=encoder, method=method, device=device, origin=str(path))
 
 
 def restore(
@@ -37,6 +46,7 @@ def restore(
     meta: dict[str, Any],
     *,
     encoder: nn.Module | None = None,
+    method: str | None = None,
     device: str = "cpu",
     origin: str = "the file",
 ) -> Learner:
@@ -53,8 +63,9 @@ def restore(
             f"{origin} was saved with an encoder of your own ({params['encoder'][7:]}); pass the "
             "module again: scale.load(path, encoder=...)"
         )
+    made_by = _method_of(meta, method, origin)
     try:
-        learner = METHODS[meta["method"]](**params)
+        learner = made_by(**params)
         learner.start((shape[0], shape[1], shape[2]))
         learner.load_state_dict(state)
     except (TypeError, RuntimeError, KeyError) as error:
@@ -63,6 +74,21 @@ def restore(
             f"{str(error).splitlines()[0]}"
         ) from error
     return learner
+
+
+def _method_of(meta: dict[str, Any], given: str | None, origin: str) -> type[Learner]:
+    """Return the method of a description; one in a file must be loaded already, or given."""
+    if given is not None:
+        return METHODS[given]
+    name, place = meta.get("method"), meta.get("file")
+    for known in (place, name):
+        if isinstance(known, str) and known in METHODS:
+            return METHODS[known]
+    raise InputError(
+        f"{origin} needs the method {name!r}, which is not known here; it is in "
+        f"{place or 'a file of your own or another package'}: import that, or pass it as "
+        f"scale.load(path, method={place or 'path.py'!r})"
+    )
 
 
 def _check_format(meta: object, origin: str) -> None:

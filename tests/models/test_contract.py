@@ -1,0 +1,16 @@
+"""Every registered encoder keeps the contract that `scale.testing` ships."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from scale.models import ENCODERS
+from scale.testing import ENCODER_CHECKS
+
+
+@pytest.mark.parametrize("check", ENCODER_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", list(ENCODERS))
+def test_an_encoder_keeps_the_contract(name: str, check: Callable[..., None]) -> None:
+    check(name)
