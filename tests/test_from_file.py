@@ -140,7 +140,7 @@ WRONG = {
     "only imported": ("from scale.methods import ER\n", "defines no method"),
     "not complete": (
         "import scale\nclass Mine(scale.Learner):\n    pass\n",
-        r"Mine in mine\.py is not complete; define .*state_dict",
+        r"Mine in mine\.py is not complete; define embed, learn, setup in it",
     ),
     "name taken": (
         REGISTERED.replace('"sharp"', '"scale"'),
