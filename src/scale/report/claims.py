@@ -132,7 +132,7 @@ def check_levels(groups: Sequence[Group], why: str = "") -> list[Finding]:
             verdict = "confirmed"
         findings.append(
             Finding(
-                f"{group.name} reaches this kNN",
+                f"kNN of {group.name}",
                 " ".join(group.place),
                 f"{group.paper:.2f}",
                 group.cell("knn") + _interval(level),

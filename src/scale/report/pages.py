@@ -13,13 +13,17 @@ from scale.report.groups import Group
 from scale.report.names import code_of
 from scale.report.paired import LEVEL, holm
 from scale.report.results import ARCHIVE, Archived, Section
-from scale.report.table import VERSUS, ResultsTable
+from scale.report.table import UNKNOWN_CODE, VERSUS, ResultsTable
 
 COLUMNS = 7
 """Most columns of a table on a page; the rest is in the CSV file."""
 VERDICT_RULE = (
     "Confirmed: the 95 % confidence interval of the difference is above 0. Refuted: it is at or "
     "below 0. Otherwise undecided. One seed has no interval and decides nothing."
+)
+VALUE_RULE = (
+    "A value of the paper is confirmed if it is inside our interval, and refuted if it is outside, "
+    "above or below. One seed, or an interval of more than 10 points, leaves it undecided."
 )
 Claims = dict[tuple[str, str, str], list[Finding]]
 
@@ -39,7 +43,7 @@ def results_page(sections: Sequence[Section], archive: Sequence[Archived], pages
         _reading(sections),
         "## Headlines\n",
         markdown(
-            ["question", "answer", "runs", "our claims"],
+            ["question", "answer", "runs", "our claims *"],
             [
                 [_link(s, pages), s.answer, str(len(s.records)), _counts(_claims([s], False))]
                 for s in sections
@@ -47,12 +51,10 @@ def results_page(sections: Sequence[Section], archive: Sequence[Archived], pages
         ),
         "“Our claims” counts ours: confirmed, undecided, refuted.\n"
         + _archive_line(archive, pages),
-        "## The paper's claims\n",
-        VERDICT_RULE + " A claim with several comparisons is refuted if one of them is, and "
-        "confirmed if all are.\n",
+        "## The paper's claims and values\n",
+        f"{VERDICT_RULE} A claim with several comparisons is refuted if one of them is, and "
+        f"confirmed if all are. {VALUE_RULE}\n",
         _verdicts(sections, pages),
-        "## The paper's values\n",
-        _values(sections, pages),
         "## How many comparisons\n",
         _comparisons([finding for section in sections for finding in section.findings]),
     ]
@@ -111,7 +113,7 @@ def _first_line(sections: Sequence[Section]) -> str:
     if count["confirmed"] in (0, len(claims)):
         word = "Yes" if claims and count["confirmed"] else "No"
     told = ", ".join(f"{count[verdict]} {verdict}" for verdict in VERDICTS)
-    return f"# Is SCALE reproduced? {word}: of {len(claims)} claims of the paper, {told}\n"
+    return f"# Is SCALE reproduced? {word}: of {len(claims)} claims of the paper, {told}.\n"
 
 
 def _reading(sections: Sequence[Section]) -> str:
@@ -139,10 +141,11 @@ def _claims(sections: Iterable[Section], of_paper: bool) -> Claims:
 
 def _counts(claims: Claims) -> str:
     count = Counter(overall(found) for found in claims.values())
-    return ", ".join(str(count[verdict]) for verdict in VERDICTS) if claims else ""
+    return " / ".join(str(count[verdict]) for verdict in VERDICTS) if claims else ""
 
 
 def _verdicts(sections: Sequence[Section], pages: str) -> str:
+    """Return the one table of verdicts: the paper's claims, then its values."""
     lines = []
     for (name, claim, where), found in _claims(sections, True).items():
         ours = f"{found[0].other} {found[0].ours}"
@@ -150,32 +153,20 @@ def _verdicts(sections: Sequence[Section], pages: str) -> str:
             count = Counter(finding.verdict for finding in found)
             ours = ", ".join(f"{count[v]} {v}" for v in VERDICTS if count[v])
         paper = found[0].paper if len(found) == 1 else ""
-        lines.append(
-            [
-                claim,
-                where,
-                paper,
-                ours,
-                overall(found) + _mark(found),
-                f"[{name}]({pages}/{name}.md)",
-            ]
-        )
-    return markdown(["the paper's claim", "where", "paper", "ours", "verdict", "page"], lines)
-
-
-def _values(sections: Sequence[Section], pages: str) -> str:
-    values = [(s.name, f) for s in sections for f in s.findings if f.is_value]
-    if not values:
-        return ""
-    lines = [
-        [f.claim, f.where, f.other, f.ours, f.verdict + _mark([f]), f"[{name}]({pages}/{name}.md)"]
-        for name, f in values
-    ]
-    rule = (
-        "Confirmed: the paper's kNN is inside our interval. Refuted: it is outside, above or "
-        "below. Undecided: one seed, or an interval of more than 10 points.\n"
+        lines.append((name, [claim, where, paper, ours, overall(found) + _mark(found)]))
+    values: dict[tuple[str, ...], tuple[str, list[str]]] = {}
+    for section in sections:
+        for f in section.findings:
+            if f.is_value:  # runs that answer two questions are listed once
+                cells = [f.claim, f.where, f.other, f.ours, f.verdict + _mark([f])]
+                values.setdefault(tuple(cells), (section.name, cells))
+    table = [[*cells, f"[{name}]({pages}/{name}.md)"] for name, cells in [*lines, *values.values()]]
+    below = (
+        f"\n{UNKNOWN_CODE} Code not recorded.\n"
+        if any(UNKNOWN_CODE in row[4] for row in table)
+        else ""
     )
-    return rule + "\n" + markdown(["value", "where", "paper", "ours", "verdict", "page"], lines)
+    return markdown(["the paper says", "where", "paper", "ours", "verdict", "page"], table) + below
 
 
 def _comparisons(findings: Sequence[Finding]) -> str:
@@ -253,17 +244,24 @@ def _special(table: ResultsTable) -> list[str]:
 
 
 def _verdict_tables(findings: Sequence[Finding]) -> list[str]:
+    """Return a line for each claim in each place, and likely reasons for what is not confirmed."""
     parts = []
     for title, of_paper in (("The paper's claims", True), ("Our claims", False)):
         found = [finding for finding in findings if finding.of_paper is of_paper]
-        if not found:
+        claims: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+        for finding in found:
+            claims[finding.claim, finding.where].append(finding)
+        if not claims:
             continue
-        lines = [[f.claim, f.where, f.other, f.ours, f.verdict] for f in found]
-        titles = ["claim", "where", "compared with", "ours", "verdict"]
-        parts += [f"## {title}\n", f"{VERDICT_RULE}\n", markdown(titles, lines)]
-        open_ones = [f for f in found if f.verdict != "confirmed" and f.why]
-        if open_ones:
-            reasons = dict.fromkeys(f.why for f in open_ones)
+        lines = [
+            [*key, overall(each), "; ".join(f"{f.other} {f.ours}" for f in each)]
+            for key, each in claims.items()
+        ]
+        rule = VERDICT_RULE + (f" {VALUE_RULE}" if any(f.is_value for f in found) else "")
+        titles = ["claim", "where", "verdict", "compared with, and our difference"]
+        parts += [f"## {title}\n", f"{rule}\n", markdown(titles, lines)]
+        reasons = dict.fromkeys(f.why for f in found if f.verdict != "confirmed" and f.why)
+        if reasons:
             parts += ["Likely reasons where a claim is not confirmed:\n"]
             parts += ["\n".join(f"- {reason}" for reason in reasons) + "\n"]
     return parts
@@ -297,7 +295,7 @@ def _code_told(records: Sequence[Record]) -> str:
 
 
 def _mark(findings: Sequence[Finding]) -> str:
-    return "" if all(finding.code_known for finding in findings) else " †"
+    return "" if all(finding.code_known for finding in findings) else f" {UNKNOWN_CODE}"
 
 
 def _link(section: Section, pages: str) -> str:

@@ -92,7 +92,7 @@ class ResultsTable:
         notes, learners = [], self._learners()
         common = common_settings(learners)
         if common:
-            notes.append(f"All rows: {with_settings('', common)[2:]}.")
+            notes.append(f"Shared settings: {with_settings('', common)[2:]}.")
         if not any(row.code for row in self.rows):
             notes.append("Code not recorded for any row.")
         elif not all(row.code for row in self.rows):
