@@ -1,4 +1,4 @@
-"""What is measured of a run: the one list for tables, figures, claims, the display and help."""
+"""The measures of a run: one list for tables, figures, claims, the display and help."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -129,7 +129,7 @@ def make_groups(records: Sequence[Record], apart: Container[str] = ()) -> list[G
         by_key[key][record["run"]["seed"]] = record
     cpu_time = uses_cpu_time(records)
     groups = [_group(dict(sorted(found.items())), cpu_time, apart) for found in by_key.values()]
-    return _with_panels(_with_names(groups, by_variant, apart), apart)
+    return _with_panels(_with_names(groups, by_variant, apart))
 
 
 def floors_of(groups: Iterable[Group]) -> list[Group]:
@@ -283,7 +283,10 @@ def _with_names(groups: list[Group], by_variant: bool, apart: Container[str]) ->
 
 
 def _tell_apart(
-    groups: list[Group], names: list[str], told_by: Any, apart: Container[str]
+    groups: list[Group],
+    names: list[str],
+    told_by: Callable[[Group], Settings],
+    apart: Container[str],
 ) -> list[str]:
     """Add to the names that several groups of a place have what differs between them."""
     alike: dict[tuple[str, str, str], list[int]] = defaultdict(list)
@@ -295,14 +298,7 @@ def _tell_apart(
         settings = [told_by(groups[i]) for i in same]
         told = [name for name in differing(settings) if name not in apart]
         full = [{name: own.get(name, NOT_RECORDED) for name in told} for own in settings]
-        short = [
-            {
-                name: value
-                for name, value in own.items()
-                if value != defaults(groups[i].settings).get(name, NOT_RECORDED)
-            }
-            for i, own in zip(same, full, strict=True)
-        ]
+        short = [_not_default(own, groups[i].settings) for i, own in zip(same, full, strict=True)]
         if len(set(map(same_text, short))) < len(set(map(same_text, full))):
             short = full
         for i, own in zip(same, short, strict=True):
@@ -310,7 +306,12 @@ def _tell_apart(
     return found
 
 
-def _with_panels(groups: list[Group], apart: Container[str]) -> list[Group]:
+def _not_default(told: Settings, settings: Settings) -> Settings:
+    usual = defaults(settings)
+    return {n: v for n, v in told.items() if n not in usual or same_text(v) != same_text(usual[n])}
+
+
+def _with_panels(groups: list[Group]) -> list[Group]:
     """Name the panels of figures: what all groups on a dataset share is said there."""
     special = [group.stream.removeprefix(group.settings["stream"]) for group in groups]
     found = []

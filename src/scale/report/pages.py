@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scale.bench import Record
+from scale.evaluate import MEASURES
 from scale.report.claims import VERDICTS, Finding, overall
 from scale.report.formats import markdown
 from scale.report.groups import Group
@@ -66,11 +67,14 @@ def question_page(section: Section) -> str:
     notes, table = section.notes, section.table
     parts = [f"# {notes.question}\n", f"**{section.answer}**\n"]
     parts += [f"{notes.about}\n"] if notes.about else []
-    parts += [_page_table(table, notes.columns)]
+    columns = _page_columns(table, notes.columns)
+    parts += [_page_table(table, columns)]
     parts += ["\n".join(f"{note}  " for note in [*_special(table), *table.notes()]).rstrip() + "\n"]
     if notes.figure is not None:
         parts += [f"![{notes.question}]({section.name}.png)\n"]
     parts += [f"All measures, unrounded: [{section.name}.csv]({section.name}.csv).\n"]
+    meanings = [f"- {m.title}: {m.meaning}" for n, m in MEASURES.items() if n in columns]
+    parts += ["\n".join(meanings) + "\n"]
     parts += _verdict_tables(section.findings)
     parts += ["## How it was run\n", _facts(section)]
     return "\n".join(parts)
@@ -198,12 +202,16 @@ def _archive_line(archive: Sequence[Archived], pages: str) -> str:
     return f"Replaced records are in the [archive]({pages}/{ARCHIVE}.md).\n" if archive else ""
 
 
-def _page_table(table: ResultsTable, wanted: Sequence[str]) -> str:
-    """Return the page's table: one line for each row, floors once for each dataset."""
+def _page_columns(table: ResultsTable, wanted: Sequence[str]) -> list[str]:
+    """Return the columns of a page's table behind where, features and seeds."""
     columns = [name for name in wanted if name in table.columns]
     if table.versus is not None:
         columns.insert(columns.index(table.versus.measure) + 1, VERSUS)
-    columns = columns[: COLUMNS - 3]
+    return columns[: COLUMNS - 3]
+
+
+def _page_table(table: ResultsTable, columns: Sequence[str]) -> str:
+    """Return the page's table: one line for each row, floors once for each dataset."""
     lines = []
     for i, row, where, several in _rows(table.rows):
         cells = ["" if several and c == VERSUS else table.cell(i, c) for c in columns]

@@ -40,7 +40,7 @@ class Notes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     in_full: list[str] = []
     """Commands that run it without the cuts."""
     cut: str = ""
-    """What is less than the paper's."""
+    """What is cut, compared with the paper."""
     columns: list[str] = []
     """Measures of the table."""
     against: str | None = None

@@ -1,4 +1,4 @@
-"""All pictures of one run, from what is in its folder."""
+"""All pictures of one run, from its folder."""
 
 from __future__ import annotations
 

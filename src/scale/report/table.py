@@ -45,7 +45,7 @@ DIFFERENCE = (
 
 @dataclass(frozen=True)
 class ResultsTable:
-    """Rows and what is shown of them."""
+    """Rows, and the columns that are shown."""
 
     rows: list[Group]
     columns: list[str]
@@ -54,7 +54,7 @@ class ResultsTable:
     versus: Versus | None = None
 
     def title(self, column: str) -> str:
-        """Return a column's title, with whose time it is, or who is compared with."""
+        """Return a column's title."""
         if column == VERSUS and self.versus is not None:
             return f"vs {self.versus.against}"
         if column == "time":

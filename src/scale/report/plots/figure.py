@@ -73,13 +73,13 @@ def draw_figure(
         datasets=datasets,
         streams=streams,
     )
-    kind = kind or _usual_kind(selection)
+    kind = kind or _default_kind(selection)
     with for_print():
         _save(FIGURES[kind](selection), out)
     return kind
 
 
-def _usual_kind(selection: Selection) -> str:
+def _default_kind(selection: Selection) -> str:
     kind = selection.experiment.kind if selection.experiment else "bars"
     return "bars" if kind == "table" else kind
 
