@@ -22,7 +22,7 @@ from scale.report import (
     results_page,
 )
 from scale.report.names import same_text, settings_of
-from tests.report.records import CODE, record
+from tests.report.records import CODE, record, without
 
 ROOT = Path(__file__).parents[2]
 NOTES = """
@@ -127,6 +127,18 @@ def test_the_archive_has_a_page_of_its_own_and_decides_nothing(folder: Path) -> 
     assert "| Old runs | replaced | 6 | not recorded | `old.jsonl` |" in page
 
 
+def test_records_that_were_run_again_move_to_the_archive(folder: Path) -> None:
+    old = [without(found, "tau") for found in two_methods()]
+    write(folder / "two.jsonl", [*old, record("der"), *two_methods(code=CODE)])
+    assert main(["results", "--archive", "--out", "RESULTS.md"]) == 0
+    (section,), (archived,) = read_sections(folder), read_archive(folder)
+    assert len(section.records) == 7, "der was not run again"
+    assert archived.records == old
+    assert archived.notes.title == "Does replay help?"
+    assert main(["results", "--archive"]) == 0
+    assert read_archive(folder)[0].records == old
+
+
 def test_figures_are_drawn_beside_the_pages(folder: Path) -> None:
     (folder / "two.toml").write_text('figure = "bars"\n' + NOTES)
     assert main(["results", "--out", "out.md", "--figures", "pictures"]) == 0
@@ -140,7 +152,7 @@ def test_figures_are_drawn_beside_the_pages(folder: Path) -> None:
         ('questoin = "x"', "unknown key 'questoin'; did you mean 'question'?"),
         ("answer = 'x'", "the key 'question' is missing"),
         ("question = ", "is not valid TOML"),
-        ("question = 'x'\nanswer = '{knn:der@mnist seq}'", "names der on mnist seq: no such row"),
+        ("question = 'x'\nanswer = '{knn:der@mnist seq}'", "needs knn of der on mnist seq"),
     ],
 )
 def test_notes_that_cannot_be_read_are_named(

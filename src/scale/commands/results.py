@@ -16,6 +16,7 @@ def results(
     *,
     out: Path | None = None,
     figures: Path = Path("docs/results"),
+    archive: bool = False,
 ) -> None:
     """Write the page of all results, and a page with table, figure and CSV for each question.
 
@@ -25,15 +26,20 @@ def results(
         out: The Markdown file to write, for example RESULTS.md. Without it the page is printed
             and nothing is written.
         figures: Folder for the pages of the questions, their CSV files and figures.
+        archive: First move records without code to the folder `archive`, when records of known
+            code have the same settings and seed.
     """
     from scale import report
     from scale._files import write_atomic
     from scale.report.plots import draw_figure
 
-    sections, archive = report.read_sections(folder), report.read_archive(folder)
+    if archive:
+        moved = report.archive_replaced(folder)
+        sys.stderr.write(f"{moved} replaced records moved to {folder / 'archive'}\n")
+    sections, replaced = report.read_sections(folder), report.read_archive(folder)
     beside = Path("." if out is None else out.parent)
     pages = Path(os.path.relpath(figures, beside)).as_posix()
-    text = report.results_page(sections, archive, pages)
+    text = report.results_page(sections, replaced, pages)
     if out is None:
         sys.stdout.write(text)
         return
@@ -44,6 +50,6 @@ def results(
         if section.notes.figure is not None:
             records, drawn = folder / f"{section.name}.jsonl", figures / f"{section.name}.png"
             draw_figure([records], drawn, kind=section.notes.figure)
-    write_atomic(figures / "archive.md", report.archive_page(archive, folder.as_posix()))
+    write_atomic(figures / "archive.md", report.archive_page(replaced, folder.as_posix()))
     write_atomic(out, text)
     say(f"{len(sections)} questions in {out}, their pages in {figures}")

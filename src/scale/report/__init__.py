@@ -12,7 +12,7 @@ from scale.report.methods_table import (
 )
 from scale.report.pages import archive_page, question_page, results_page
 from scale.report.records import keep_records, read_sources
-from scale.report.results import Section, read_archive, read_sections
+from scale.report.results import Section, archive_replaced, read_archive, read_sections
 from scale.report.run import draw_dataset_streams, draw_run
 from scale.report.stream import draw_streams
 from scale.report.table import COLUMNS, IN_SHORT, ResultsTable, make_table
@@ -26,6 +26,7 @@ __all__ = [
     "append_evaluation",
     "append_records",
     "archive_page",
+    "archive_replaced",
     "draw_curve",
     "draw_dataset_streams",
     "draw_embedding",

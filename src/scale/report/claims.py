@@ -10,9 +10,10 @@ import msgspec
 
 from scale._names import did_you_mean
 from scale.evaluate import MEASURES
-from scale.report.groups import Group, Place
+from scale.report.groups import Group
 from scale.report.paired import (
     find_group,
+    find_pair,
     mean_interval,
     p_value,
     paired_difference,
@@ -106,7 +107,7 @@ def check_claim(claim: Claim, groups: Sequence[Group]) -> list[Finding]:
         findings += _check_bounds(claim, find_group(groups, place, claim.better))
         beside = (place[0], ", ".join([claim.on or kind, *special]))
         for name in claim.than:
-            first, other = _pair(groups, (place, claim.better), (beside, name))
+            first, other = find_pair(groups, (place, claim.better), (beside, name))
             if first is not None and other is not None and first is not other:
                 findings += _compare(claim, first, other)
     return findings
@@ -206,18 +207,6 @@ def _check_bounds(claim: Claim, group: Group | None) -> list[Finding]:
             )
         )
     return findings
-
-
-def _pair(
-    groups: Sequence[Group], first: tuple[Place, str], other: tuple[Place, str]
-) -> tuple[Group | None, Group | None]:
-    """Return the two rows to compare: both of known code where there are such, or both not."""
-    for known in (True, False):
-        of_code = [group for group in groups if bool(group.code) is known]
-        found = find_group(of_code, *first), find_group(of_code, *other)
-        if all(found):
-            return found
-    return None, None
 
 
 def _judge(interval: Sequence[float] | None, by: float) -> Verdict:

@@ -146,12 +146,13 @@ def differences_against(
     differences
         None for rows that share no seed with it, for itself, and where there is none of the name.
     """
-    references = {group.place: find_group(groups, group.place, name) for group in groups}
-    if not any(references.values()):
+    places = {group.place for group in groups}
+    if not any(find_group(groups, place, name) for place in places):
         raise _unknown(groups, name)
     found: list[Difference | None] = []
     for group in groups:
-        other = references[group.place]
+        alike = [other for other in groups if bool(other.code) is bool(group.code)]
+        other = find_group(alike, group.place, name) or find_group(groups, group.place, name)
         if other is None or other is group:
             found.append(None)
         else:
@@ -177,6 +178,18 @@ def find_group(groups: Sequence[Group], place: Place, name: str) -> Group | None
             f"{told}"
         )
     return max(reversed(called), key=lambda group: bool(group.code), default=None)
+
+
+def find_pair(
+    groups: Sequence[Group], first: tuple[Place, str], other: tuple[Place, str]
+) -> tuple[Group | None, Group | None]:
+    """Return two groups by place and name: both of known code if there are such, or both not."""
+    for known in (True, False):
+        of_code = [group for group in groups if bool(group.code) is known]
+        found = find_group(of_code, *first), find_group(of_code, *other)
+        if all(found):
+            return found
+    return None, None
 
 
 def _unknown(groups: Sequence[Group], name: str) -> UnknownNameError:

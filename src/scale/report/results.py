@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +12,13 @@ from pathlib import Path
 import msgspec
 
 from scale._errors import InputError
+from scale._files import write_atomic
 from scale._schema import read_toml
 from scale.bench import Record, read_records
 from scale.evaluate import MEASURES
 from scale.report.claims import Claim, Finding, check_claim, check_levels
-from scale.report.groups import Group
-from scale.report.paired import find_group, paired_difference
+from scale.report.names import code_of, same_text, settings_of
+from scale.report.paired import find_group, find_pair, paired_difference
 from scale.report.records import is_of_run
 from scale.report.table import ResultsTable, make_table
 
@@ -93,21 +95,21 @@ class Section:
 
     def _number(self, measure: str, names: str, place: str) -> str:
         """Return a mean with one decimal, or the difference of two rows with its interval."""
-        first, _, other = names.partition(" - ")
-        rows = [self._row(name, place) for name in (first, other) if name]
-        if measure not in MEASURES or any(not row.values(measure) for row in rows):
-            raise InputError(f"the answer of {self.name} asks for {measure} of {names} on {place}")
-        if len(rows) == 1:
-            return f"{rows[0].mean(measure):.1f}"
-        difference = paired_difference(rows[0].measured[measure], rows[1].measured[measure])
-        return "" if difference is None else difference.text(1)
-
-    def _row(self, name: str, place: str) -> Group:
         dataset, _, stream = place.partition(" ")
-        row = find_group(self.table.rows, (dataset, stream), name)
-        if row is None:
-            raise InputError(f"the answer of {self.name} names {name} on {place}: no such row")
-        return row
+        first, _, other = names.partition(" - ")
+        rows, at = self.table.rows, (dataset, stream)
+        if not other:
+            row = find_group(rows, at, first)
+            if row is not None and row.values(measure):
+                return f"{row.mean(measure):.1f}"
+        else:
+            pair = find_pair(rows, (at, first), (at, other))
+            values = [row.measured.get(measure, {}) for row in pair if row is not None]
+            if len(values) == 2 and (difference := paired_difference(*values)):
+                return difference.text(1)
+        raise InputError(
+            f"the answer of {self.name} needs {measure} of {names} on {place}, and no record has it"
+        )
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,46 @@ def read_archive(folder: Path) -> list[Archived]:
         Archived(path.stem, records, read_toml(path.read_text(), ArchiveNotes, str(path)))
         for path, records in _with_records(folder / ARCHIVE)
     ]
+
+
+def archive_replaced(folder: Path) -> int:
+    """Move replaced records to the folder `archive` and return how many there were.
+
+    A record without code is replaced when one of known code, in the same file, has its seed and
+    every setting that it recorded.
+    """
+    moved = 0
+    for path, records in _with_records(folder):
+        known = [record for record in records if code_of(record)]
+        old = [r for r in records if not code_of(r) and any(_replaces(new, r) for new in known)]
+        if not old:
+            continue
+        beside = folder / ARCHIVE / path.name
+        question = read_toml(path.read_text(), Notes, str(path)).question
+        kept = read_records([path.with_suffix(".jsonl")])
+        before = beside.with_suffix(".jsonl")
+        archived = read_records([before]) if before.is_file() else []
+        _write(before, [*archived, *old])
+        if not beside.is_file():
+            why = "Records of known code have replaced them."
+            write_atomic(beside, f"title = {json.dumps(question)}\nwhy = {json.dumps(why)}\n")
+        _write(path.with_suffix(".jsonl"), [record for record in kept if record not in old])
+        moved += len(old)
+    return moved
+
+
+def _replaces(new: Record, old: Record) -> bool:
+    settings, recorded = settings_of(new), settings_of(old)
+    same = all(
+        name in settings and same_text(settings[name]) == same_text(value)
+        for name, value in recorded.items()
+    )
+    return same and new["run"]["seed"] == old["run"]["seed"]
+
+
+def _write(path: Path, records: Sequence[Record]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, "".join(json.dumps(record) + "\n" for record in records))
 
 
 def _with_records(folder: Path) -> Sequence[tuple[Path, list[Record]]]:
