@@ -50,11 +50,10 @@ def results_page(sections: Sequence[Section], archive: Sequence[Archived], pages
                 for s in sections
             ],
         ),
-        "“Our claims” counts ours: confirmed, undecided, refuted.\n"
-        + _archive_line(archive, pages),
+        "\\* Claims of our own: confirmed / undecided / refuted.\n" + _archive_line(archive, pages),
         "## The paper's claims and values\n",
-        f"{VERDICT_RULE} A claim with several comparisons is refuted if one of them is, and "
-        f"confirmed if all are. {VALUE_RULE}\n",
+        f"{VERDICT_RULE} A claim counts once for each dataset, stream and measure; it is refuted "
+        f"if one of its comparisons is, and confirmed if all are. {VALUE_RULE}\n",
         _verdicts(sections, pages),
         "## How many comparisons\n",
         _comparisons([finding for section in sections for finding in section.findings]),
@@ -125,7 +124,7 @@ def _reading(sections: Sequence[Section]) -> str:
     total = sum(len(section.records) for section in sections)
     code = f"The code is recorded for {known} of {total} runs."
     if not known:
-        code = "These records are older than the record of the code: code not recorded."
+        code = f"No record names the code that made it: code not recorded ({UNKNOWN_CODE})."
     return (
         "`scale results` makes this page from the records in `results/`; no number is typed. "
         "Each question has a page with its table, figure and commands.\n\n"
