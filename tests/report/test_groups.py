@@ -178,6 +178,12 @@ def test_a_floor_gives_way_to_a_run_of_the_same_computation_only() -> None:
     assert floors(*(record("pca", seed) for seed in range(2))) == everything, "another pca"
 
 
+def test_groups_of_known_and_of_unknown_code_have_floors_of_their_own() -> None:
+    floors = floors_of(make_groups([record(), record(code=CODE)]))
+    pixels = {floor.name: bool(floor.code) for floor in floors if "pixels" in floor.name}
+    assert pixels == {"floor: pixels": True, "floor: pixels, code not recorded": False}
+
+
 def test_the_lowest_knn_leaves_out_the_first_tenth_and_floors_never_change() -> None:
     curve = {"position": [0, 99, 100, 500, 1000], "knn": [1.0, 2.0, 33.0, 31.0, 50.0]}
     groups = make_groups([record(marks={"curve": curve})])

@@ -125,7 +125,6 @@ def make_groups(records: Sequence[Record], apart: Container[str] = ()) -> list[G
     for record in records:
         variant = record.get("variant") if by_variant else None
         key = same_text([variant, settings_of(record), code_of(record).get("digest")])
-        by_key[key].pop(record["run"]["seed"], None)
         by_key[key][record["run"]["seed"]] = record
     cpu_time = uses_cpu_time(records)
     groups = [_group(dict(sorted(found.items())), cpu_time, apart) for found in by_key.values()]
@@ -135,19 +134,23 @@ def make_groups(records: Sequence[Record], apart: Container[str] = ()) -> list[G
 def floors_of(groups: Iterable[Group]) -> list[Group]:
     """Return what features that learn nothing reached beside the groups of each place.
 
-    They are those of the group with most seeds, of known code if there is one. A floor gives way
-    to a run of the same computation with at least as many seeds.
+    They are those of the group with most seeds; groups of known code and groups of unknown code
+    each have their own. A floor gives way to a run of the same computation with as many seeds.
     """
-    places: dict[Place, list[Group]] = defaultdict(list)
+    places: dict[tuple[Place, bool], list[Group]] = defaultdict(list)
     for group in groups:
-        places[group.place].append(group)
+        places[group.place, bool(group.code)].append(group)
     floors = []
-    for found in places.values():
-        best = max(found, key=lambda group: (bool(group.code), group.seeds))
+    for (place, known), found in places.items():
+        best = max(found, key=lambda group: group.seeds)
         own = {g.settings["method"]: g.seeds for g in found if not changed(g.settings)}
         for key, floor in _floors(best).items():
-            if key not in SAME_AS_METHOD or own.get(key, 0) < floor.seeds:
-                floors.append(floor)
+            if key in SAME_AS_METHOD and own.get(key, 0) >= floor.seeds:
+                continue
+            both = not known and (place, True) in places
+            floors.append(
+                replace(floor, name=f"{floor.name}, code {NOT_RECORDED}") if both else floor
+            )
     return floors
 
 
