@@ -81,7 +81,7 @@ class ResultsTable:
     def name(self, i: int) -> str:
         """Return a row's name, with marks for what only some of the rows did not record."""
         row, marks = self.rows[i], ""
-        if not row.code and any(other.code for other in self.rows):
+        if not row.code and row.name == row.base and any(other.code for other in self.rows):
             marks += UNKNOWN_CODE
         if row.missing and len({other.missing for other in self._learners()}) > 1:
             marks += OLD_SETTINGS
