@@ -21,7 +21,7 @@ from benchmarks._batches import draw_batches
 from benchmarks._cell_tables import KINDS, MEASURES, Line, tables
 from scale._errors import InputError, ScaleError
 from scale.methods import Replay
-from scale.report.rows import describe_setting, describe_stream
+from scale.report.names import describe_setting, describe_stream
 from scale.runs import RunConfig, load_learner, prepare
 
 

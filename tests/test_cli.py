@@ -331,7 +331,7 @@ def test_table_averages_over_seeds_and_keeps_records(
     first = capsys.readouterr().out
     knn = [json.loads((Path(f) / "summary.json").read_text())["knn"] for f in folders]
     assert f"{np.mean(knn):.2f} ± {np.std(knn, ddof=1):.2f}" in first
-    for floor in ("random", "pixels", "pca"):
+    for floor in ("random", "pixels", "pca (bank)"):
         assert f"| floor: {floor} |" in first
     assert main(["table", *folders, "--to", str(records)]) == 0
     assert len(records.read_text().splitlines()) == 2, "equal runs are kept once"

@@ -1,22 +1,48 @@
-"""Records as runs leave them, with what a table needs."""
+"""Records as runs leave them: every option and every parameter is recorded."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from scale.methods import METHODS
+from scale.runs import RunConfig, recipe_params
+
+FLOORS = {"random": 20.0, "pixels": 30.0, "pca": 40.0}
+TIMING = {"wall_seconds": 120.0, "cpu_seconds": 60.0, "peak_memory_mb": 512.4}
+CODE = {"digest": "a" * 40, "commit": "b" * 40}
+
 
 def record(method: str = "er", seed: int = 0, knn: float = 50.0, **changes: Any) -> dict[str, Any]:
-    """Return a record of a run; `marks` are those of a bench, other changes the run's options."""
-    timing = {"wall_seconds": 120.0, "cpu_seconds": 60.0, "peak_memory_mb": 512.4}
-    floors = {"random": {"knn": 20.0}, "pixels": {"knn": 30.0}, "pca": {"knn": 40.0}}
-    timing, marks = changes.pop("timing", timing), changes.pop("marks", {})
-    usual = {"dataset": "mnist", "stream": "seq", "validation": False, "params": {}}
-    return {
-        "run": {**usual, "method": method, "seed": seed, **changes},
-        "data": {"skipped": []},
-        "summary": {"knn": knn, "acc": 10.0, "floors": floors, "timing": timing},
+    """Return a record of a run.
+
+    `marks` are those of a bench; `params`, `timing`, `floors` and `code` are what they say; other
+    changes are options of the run.
+    """
+    marks, timing = changes.pop("marks", {}), changes.pop("timing", TIMING)
+    floors, params = changes.pop("floors", FLOORS), changes.pop("params", {})
+    code = changes.pop("code", None)
+    run = RunConfig(method=method, seed=seed, **{"dataset": "mnist", **changes}).to_json()
+    if method in METHODS:
+        params = {
+            **METHODS[method](**recipe_params(run["dataset"], METHODS[method])).get_params(),
+            **params,
+        }
+        params.pop("seed")
+    measured = {name: {"knn": value, "acc": value / 2} for name, value in floors.items()}
+    found = {
+        "run": {**run, "params": params},
+        "data": {"skipped": [], "class_names": ["a", "b"]},
+        "summary": {"knn": knn, "acc": knn / 2, "floors": measured, "timing": timing},
         **marks,
     }
+    return found | ({"code": code} if code else {})
+
+
+def without(found: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return a record that lacks some options or parameters, as older records do."""
+    run = {key: value for key, value in found["run"].items() if key not in names}
+    params = {key: value for key, value in run["params"].items() if key not in names}
+    return {**found, "run": {**run, "params": params}}
 
 
 def of_variant(

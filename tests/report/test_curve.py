@@ -10,8 +10,7 @@ def series(count):
     return [{"position": 512 * i, "knn": 20.0 + i, "acc": 15.0 + i / 2} for i in range(count)]
 
 
-@pytest.mark.parametrize("count", [1, 2, 11])
-@pytest.mark.parametrize("floors", [{}, FLOORS])
+@pytest.mark.parametrize(("count", "floors"), [(1, {}), (2, FLOORS), (11, FLOORS)])
 def test_any_number_of_evaluations_is_drawn(count, floors, picture):
     draw_curve(series(count), floors, picture.path, "SCALE on digits")
     picture.check()

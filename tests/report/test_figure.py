@@ -4,7 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scale._errors import InputError
-from scale.report._figure import CATEGORIES, class_colours, matrix, shorten, spread
+from scale.report._figure import (
+    CATEGORIES,
+    class_colours,
+    matrix,
+    new_figure,
+    shorten,
+    spread,
+    tell_start,
+)
 
 
 @given(st.lists(st.floats(0, 100), max_size=12), st.floats(0.1, 20))
@@ -21,6 +29,19 @@ def test_labels_are_moved_apart_and_keep_their_order_within_the_limits(values, g
 
 def test_labels_that_are_apart_already_stay_where_they_are():
     np.testing.assert_allclose(spread([9.0, 1.0, 5.0], 2, 0, 10), [9, 1, 5])
+
+
+@pytest.mark.parametrize(
+    ("values", "start", "label"),
+    [([43, 58], 40, "kNN (%), axis from 40"), ([0, 58], 0, "kNN (%)"), ([-3, 8], None, "kNN (%)")],
+)
+def test_an_axis_says_where_it_begins_unless_at_zero(values, start, label):
+    axes = new_figure(4, 3).add_subplot()
+    axes.plot([0, 1], values)
+    axes.set_ylabel("kNN (%)")
+    tell_start(axes)
+    assert axes.get_ylabel() == label
+    assert axes.get_ylim()[0] == (start if start is not None else pytest.approx(-4, abs=1))
 
 
 @pytest.mark.parametrize("T", [1, 2, 12, 13, 100])

@@ -52,22 +52,20 @@ def outsider(monkeypatch: pytest.MonkeyPatch) -> type[SimCLR]:
     return AllKnowing
 
 
-@pytest.mark.parametrize("name", list(METHODS))
-def test_every_method_says_what_it_is_and_explains_every_parameter(name: str) -> None:
-    facts = method_facts(name)
-    assert facts["description"].endswith(".")
-    assert len(facts["description"]) > 10
-    assert [p["name"] for p in facts["parameters"]] == [f.name for f in fields(METHODS[name])]
-    for parameter in facts["parameters"]:
-        assert parameter["help"].endswith("."), parameter
+def test_every_method_says_what_it_is_and_explains_every_parameter() -> None:
+    for facts in all_facts()["methods"]:
+        named = [parameter["name"] for parameter in facts["parameters"]]
+        assert named == [field.name for field in fields(METHODS[facts["name"]])]
+        assert facts["description"].endswith("."), facts["name"]
+        for parameter in facts["parameters"]:
+            assert parameter["help"].endswith("."), (facts["name"], parameter)
 
 
-@pytest.mark.parametrize("name", list(POLICIES))
-def test_every_policy_says_what_it_is(name: str) -> None:
-    assert issubclass(POLICIES[name], Policy)
-    (facts,) = (policy for policy in all_facts()["memory_policies"] if policy["name"] == name)
-    assert facts["description"].endswith(".")
-    assert facts["knows"].keys() == {field.name for field in fields(PolicyKnowledge)}
+def test_every_policy_says_what_it_is() -> None:
+    for facts in all_facts()["memory_policies"]:
+        assert issubclass(POLICIES[facts["name"]], Policy)
+        assert facts["description"].endswith("."), facts["name"]
+        assert facts["knows"].keys() == {field.name for field in fields(PolicyKnowledge)}
 
 
 def test_a_method_from_outside_is_described_like_ours(outsider: type[SimCLR]) -> None:
@@ -85,7 +83,7 @@ def test_a_method_from_outside_is_described_like_ours(outsider: type[SimCLR]) ->
     assert parameters["tau"] == (0.7, "Temperature of the contrastive loss."), "the parent's text"
 
 
-@pytest.mark.parametrize("width", [80, 120, 240])
+@pytest.mark.parametrize("width", [80, 240])
 def test_the_tables_show_every_method_and_policy_at_any_width(
     width: int, outsider: type[SimCLR]
 ) -> None:
@@ -104,8 +102,8 @@ def test_the_tables_show_every_method_and_policy_at_any_width(
 
 def test_the_markdown_has_one_line_per_method(outsider: type[SimCLR]) -> None:
     lines = methods_markdown(all_facts()).splitlines()
-    told = "labels, boundaries, number of classes, many passes"
-    row = f"| all-knowing | {told} | a crystal ball | 11 | 22 | 33 | Knows everything"
+    known = "labels, boundaries, number of classes, many passes"
+    row = f"| all-knowing | {known} | a crystal ball | 11 | 22 | 33 | Knows everything"
     assert sum(line.startswith(row) for line in lines) == 1
     for name in (*METHODS, *POLICIES):
         assert sum(line.startswith(f"| {name} |") for line in lines) >= 1
@@ -150,8 +148,8 @@ def test_a_pipe_gets_each_method_on_one_line(
 
 
 def test_labels_are_known_to_those_that_say_so_alone() -> None:
-    told = {m["name"] for m in all_facts()["methods"] if m["knows"]["labels"]}
-    assert told == {name for name in METHODS if METHODS[name]().needs_labels}
+    known = {m["name"] for m in all_facts()["methods"] if m["knows"]["labels"]}
+    assert known == {name for name in METHODS if METHODS[name]().needs_labels}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from scipy.stats import ttest_1samp, ttest_rel
 
 from scale._errors import InputError, UnknownNameError
 from scale.report import make_table
-from scale.report.paired import Difference, mean_interval, paired_difference
+from scale.report.paired import Difference, holm, mean_interval, p_value, paired_difference
 
 from .records import of_variant, record
 
@@ -44,6 +44,22 @@ def test_the_interval_of_a_mean_is_scipys() -> None:
     expected = ttest_1samp([1.0, 4.0, 6.0, 2.0], 0).confidence_interval(0.95)
     assert mean_interval([1.0, 4.0, 6.0, 2.0]) == pytest.approx((expected.low, expected.high))
     assert mean_interval([1.0]) is None
+    assert p_value([1.0, 4.0, 6.0, 2.0], 1.0) == pytest.approx(
+        ttest_1samp([1.0, 4.0, 6.0, 2.0], 1.0).pvalue
+    )
+    assert [p_value([2.0, 2.0], bound) for bound in (1.0, 2.0)] == [0.0, 1.0]
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holm_rejects_no_less_than_bonferroni_and_stops_at_the_first_that_holds(
+    p_values: list[float],
+) -> None:
+    rejected = holm(p_values)
+    for p, is_rejected in zip(p_values, rejected, strict=True):
+        assert is_rejected or p > 0.05 / len(p_values)
+        assert not is_rejected or p <= 0.05
+    kept = [p for p, is_rejected in zip(p_values, rejected, strict=True) if not is_rejected]
+    assert not kept or min(kept) > 0.05 / len(kept)
 
 
 def test_a_difference_that_rounds_to_nothing_has_no_sign_of_its_own() -> None:
@@ -53,7 +69,7 @@ def test_a_difference_that_rounds_to_nothing_has_no_sign_of_its_own() -> None:
 
 def cells(records: list[dict[str, object]], against: str, **options: str) -> dict[str, str]:
     table = make_table(records, against=against, **options)
-    return {row.features: table.cell(i, "versus") for i, row in enumerate(table.rows)}
+    return {row.name: table.cell(i, "versus") for i, row in enumerate(table.rows)}
 
 
 def test_learners_and_floors_are_compared_and_the_reference_is_not() -> None:
@@ -62,10 +78,10 @@ def test_learners_and_floors_are_compared_and_the_reference_is_not() -> None:
     shown = cells(records, "er")
     expected = ttest_rel(knn["simclr"], knn["er"]).confidence_interval(0.95)
     assert shown["simclr"] == f"-8.67 [{expected.low:.2f}, {expected.high:.2f}]"
-    assert shown["floor: pca"].startswith("-13.00 [")
+    assert shown["floor: pca (bank)"].startswith("-13.00 [")
     assert shown["er"] == ""
-    assert cells(records, "floor: pca")["er"].startswith("+13.00 [")
-    assert cells(records, "pca") == cells(records, "floor: pca")
+    assert cells(records, "floor: pca (bank)")["er"].startswith("+13.00 [")
+    assert cells(records, "floor: pca") == cells(records, "floor: pca (bank)")
 
 
 def test_only_common_seeds_of_one_dataset_and_stream_are_paired() -> None:
@@ -102,7 +118,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 def test_the_first_column_is_compared_unless_a_measure_is_named() -> None:
     records = [record("er"), record("simclr", knn=45.0)]
-    for found, options in (("-5.00", {}), ("+0.00", {"measure": "acc"})):
+    for found, options in (("-5.00", {}), ("-2.50", {"measure": "acc"})):
         assert cells(records, "er", **options)["simclr"] == found
     table = make_table(records, ["acc", "knn"], against="er")
     assert table.columns == ["acc", "versus", "knn"]

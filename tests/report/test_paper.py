@@ -11,20 +11,16 @@ import pytest
 from scale.bench import load_experiment
 from scale.methods import METHODS
 from scale.report import make_table
-from scale.report.paper import paper_key, paper_knn
+from scale.report.names import settings_of
+from scale.report.paper import paper_value
 
-from .records import of_variant, record
+from .records import of_variant, record, without
 
 PAPER = METHODS["scale"].presets["paper"]
 
 
-@pytest.fixture(scope="module")
-def known() -> dict[str, float]:
-    return paper_knn(["cifar10", "cifar100", "mnist"])
-
-
-def key(method: str = "scale", **changes: Any) -> str:
-    return paper_key(record(method, **{"dataset": "cifar10", **changes})["run"])
+def value(method: str = "scale", **changes: Any) -> float | None:
+    return paper_value(settings_of(record(**{"method": method, "dataset": "cifar10", **changes})))
 
 
 @pytest.mark.parametrize("name", ["loss-ablation", "memory-ablation"])
@@ -39,18 +35,21 @@ def test_every_value_of_an_experiment_stands_beside_its_variant(name: str) -> No
     found: dict[str, dict[str, float | None]] = defaultdict(dict)
     for row in make_table(records).rows:
         if not row.is_floor:
-            found[row.dataset][row.features] = row.paper
+            found[row.dataset][row.name] = row.paper
     assert found == experiment.paper
 
 
-def test_a_preset_and_another_number_of_updates_are_still_what_the_paper_measured(
-    known: dict[str, float],
-) -> None:
+def test_a_preset_and_another_number_of_updates_are_still_what_the_paper_measured() -> None:
     for params in ({}, PAPER, {**PAPER, "steps_per_batch": 5}, {"device": "cuda"}):
-        assert known[key(params=params)] == 32.18
-    assert known[key(params={**PAPER, "lam": 0})] == 30.45
-    usual = {"samples_per_class": 4096, "bank_size": 1000, "stream_batch": 128}
-    assert known[key(**usual, evaluations=3)] == 32.18
+        assert value(params=params) == 32.18
+    assert value(params={**PAPER, "lam": 0}) == 30.45
+    assert value(samples_per_class=4096, bank_size=1000, stream_batch=128, evaluations=3) == 32.18
+
+
+def test_a_setting_that_is_not_recorded_decides_nothing() -> None:
+    found = record("scale", dataset="cifar10")
+    assert paper_value(settings_of(without(found, "similarity"))) == 32.18
+    assert paper_value(settings_of(without(found, "lam"))) is None, "one of two variants"
 
 
 @pytest.mark.parametrize(
@@ -74,10 +73,8 @@ def test_a_preset_and_another_number_of_updates_are_still_what_the_paper_measure
         {"method": "er"},
     ],
 )
-def test_a_row_that_the_paper_did_not_measure_has_no_value(
-    changes: dict[str, Any], known: dict[str, float]
-) -> None:
-    assert key(**changes) not in known
+def test_a_row_that_the_paper_did_not_measure_has_no_value(changes: dict[str, Any]) -> None:
+    assert value(**changes) is None
 
 
 def test_the_column_is_shown_where_there_is_a_value() -> None:

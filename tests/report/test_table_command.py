@@ -10,7 +10,7 @@ import pytest
 
 from scale.cli import main
 
-from .records import of_variant, record
+from .records import of_variant
 
 ROOT = Path(__file__).parents[2]
 
@@ -102,11 +102,3 @@ def test_a_mistake_gets_one_clear_line(
 def test_without_a_source_it_says_what_could_be_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table"]) == 2
     assert "folders of runs" in capsys.readouterr().err
-
-
-def test_timings_alone_make_no_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path / "times.jsonl", [{"experiment": "time", "timing": {}}])
-    assert main(["table", str(tmp_path / "times.jsonl")]) == 2
-    assert "no records of runs" in capsys.readouterr().err
-    write(tmp_path / "times.jsonl", [{"timing": {}}, record()])
-    assert main(["table", str(tmp_path / "times.jsonl")]) == 0

@@ -15,7 +15,7 @@ from scale.commands._terminal import table_console
 def methods(
     name: Positional[str | None] = None, *, json: bool = False, markdown: bool = False
 ) -> None:
-    """List the methods: what each is allowed to know, what it costs; below, the memory policies.
+    """List the methods: what each knows and costs; below, the memory policies.
 
     Args:
         name: Only this method, with its parameters, presets and reference.
@@ -31,7 +31,7 @@ def methods(
     if json:
         sys.stdout.write(dumps(facts, indent=1, default=str) + "\n")
     elif markdown:
-        sys.stdout.write(report.methods_markdown(facts) + "\n")
+        sys.stdout.write(report.methods_markdown(facts))
     elif name is None:
         console.print(*report.methods_on_terminal(facts, console.width), sep="\n")
     else:

@@ -20,15 +20,15 @@ def plot(
     datasets: tuple[str, ...] = (),
     streams: tuple[str, ...] = (),
 ) -> None:
-    """Draw finished runs as a figure of the paper, with their deviation over seeds.
+    """Draw finished runs as a figure of the paper: mean and standard deviation over seeds.
 
     Args:
         sources: Files of records (.jsonl), folders of benches, folders of finished runs.
         out: The file to write; .png, .pdf or .svg.
-        kind: bars, curves, lines, heatmap, maps or timings; what the experiment is drawn as when
-            not given, bars without one.
-        measure: What to draw, for example knn, acc or linear; the experiment's when not given.
-        experiment: Which one, when there are records of several.
+        kind: bars, curves, lines, heatmap or maps. The default is that of the experiment, or bars.
+        measure: What to draw: any measure that scale table shows, for example knn, ari or time.
+            The default is the experiment's measure, or knn.
+        experiment: Name of one experiment, when there are records of several.
         methods: Only these methods or variants.
         datasets: Only these datasets.
         streams: Only these streams.

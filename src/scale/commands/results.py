@@ -16,32 +16,40 @@ def results(
     *,
     out: Path | None = None,
     figures: Path = Path("docs/results"),
+    archive: bool = False,
 ) -> None:
-    """Write a page of all results: what was run, tables, figures, what agrees with the paper.
+    """Write the page of all results, and a page with table, figure and CSV for each question.
 
     Args:
-        folder: With files of records, NAME.jsonl, and notes on them, NAME.toml.
-        out: The Markdown file to write, for example RESULTS.md; printed, and no figure drawn, when
-            not given.
-        figures: Folder for the figures of the page.
+        folder: Folder of records, NAME.jsonl, and notes on them, NAME.toml. Replaced records are
+            in its folder `archive`.
+        out: The Markdown file to write, for example RESULTS.md. Without it the page is printed
+            and nothing is written.
+        figures: Folder for the pages of the questions, their CSV files and figures.
+        archive: First move records without code to the folder `archive`, when records of known
+            code have the same settings and seed.
     """
+    from scale import report
     from scale._files import write_atomic
-    from scale.report import read_sections, results_page
     from scale.report.plots import draw_figure
 
-    sections = read_sections(folder)
+    if archive:
+        moved = report.archive_replaced(folder)
+        sys.stderr.write(f"{moved} replaced records moved to {folder / 'archive'}\n")
+    sections, replaced = report.read_sections(folder), report.read_archive(folder)
     beside = Path("." if out is None else out.parent)
-    from_page = Path(os.path.relpath(figures, beside)).as_posix()
-    text = results_page(
-        sections, folder.as_posix(), (out or Path("RESULTS.md")).as_posix(), from_page
-    )
+    pages = Path(os.path.relpath(figures, beside)).as_posix()
+    text = report.results_page(sections, replaced, pages)
     if out is None:
         sys.stdout.write(text)
         return
+    figures.mkdir(parents=True, exist_ok=True)
     for section in sections:
-        if section.figure is not None:
-            figures.mkdir(parents=True, exist_ok=True)
-            records = folder / f"{section.name}.jsonl"
-            draw_figure([records], figures / f"{section.name}.png", kind=section.figure)
+        write_atomic(figures / f"{section.name}.md", report.question_page(section))
+        write_atomic(figures / f"{section.name}.csv", section.table.csv())
+        if section.notes.figure is not None:
+            records, drawn = folder / f"{section.name}.jsonl", figures / f"{section.name}.png"
+            draw_figure([records], drawn, kind=section.notes.figure)
+    write_atomic(figures / "archive.md", report.archive_page(replaced, folder.as_posix()))
     write_atomic(out, text)
-    say(f"{len(sections)} sections in {out}, figures in {figures}")
+    say(f"{len(sections)} questions in {out}, their pages in {figures}")

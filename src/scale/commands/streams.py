@@ -23,8 +23,8 @@ def streams(
         dataset: Name, hub id, folder, .npy or .npz; it must have labels.
         out: The picture to write.
         label: Label column of a hub dataset, for example fine_label.
-        samples_per_class: Images of each class; the dataset's usual when not given.
-        class_order: Classes by their number or in an order drawn from the seed.
+        samples_per_class: Images of each class. The default is that of the dataset.
+        class_order: Classes in the order of their number, or drawn from the seed.
         seed: Seed of the streams.
     """
     from scale.report import draw_dataset_streams

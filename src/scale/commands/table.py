@@ -31,11 +31,11 @@ def table(
         sources: Folders of finished runs, folders of benches, and files of records (.jsonl).
         format: For the terminal; Markdown; LaTeX with booktabs, a table for each stream; or CSV, a
             line of unrounded numbers for each setting.
-        columns: What to show, for example knn linear time. When not given, Markdown and CSV have
-            all, LaTeX five, and a terminal as many of these as it has room for.
+        columns: Columns to show, for example knn linear time code. By default Markdown and CSV
+            have all measures, LaTeX five, and a terminal as many of these as it has room for.
         against: Show the difference to this row, paired over the seeds that both have, with its
             95 % confidence interval. A method, a variant of a bench, or all of a row's name.
-        measure: What is compared; the first column when not given.
+        measure: What is compared. The default is the first column.
         markdown: The same as --format markdown.
         to: Also append the runs in the folders among the sources to this file of records.
     """
@@ -67,6 +67,8 @@ def _print(results: ResultsTable, *, fit: bool) -> None:
     for shown in results.terminal(console.width if fit else None):
         console.print(shown)
         console.print()
+    for note in results.notes():
+        console.print(note, highlight=False, markup=False)
     if fit:
         more = f"more with --columns: {' '.join(COLUMNS)}"
         console.print(more, highlight=False)

@@ -13,6 +13,7 @@ from scale.evaluate.floors import floor_transforms
 from scale.evaluate.forgetting import average, drop, forgetting, learned_at
 from scale.evaluate.guard import Guard, guard, view_retrieval
 from scale.evaluate.knn import knn_accuracy, knn_predict, per_class_accuracy
+from scale.evaluate.measures import FLOORS, MEASURES, Measure
 from scale.evaluate.probe import linear_probe
 from scale.evaluate.protocol import (
     EvaluationSets,
@@ -24,9 +25,12 @@ from scale.evaluate.protocol import (
 from scale.evaluate.rank import collapsed, effective_rank, mean_cosine
 
 __all__ = [
+    "FLOORS",
+    "MEASURES",
     "EvaluationSets",
     "Evaluator",
     "Guard",
+    "Measure",
     "Protocol",
     "ari",
     "average",

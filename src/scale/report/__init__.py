@@ -10,9 +10,10 @@ from scale.report.methods_table import (
     methods_markdown,
     methods_on_terminal,
 )
-from scale.report.results import Section, read_sections, results_page
+from scale.report.pages import archive_page, question_page, results_page
+from scale.report.records import keep_records, read_sources
+from scale.report.results import Section, archive_replaced, read_archive, read_sections
 from scale.report.run import draw_dataset_streams, draw_run
-from scale.report.sources import keep_records, read_sources
 from scale.report.stream import draw_streams
 from scale.report.table import COLUMNS, IN_SHORT, ResultsTable, make_table
 
@@ -24,6 +25,8 @@ __all__ = [
     "all_facts",
     "append_evaluation",
     "append_records",
+    "archive_page",
+    "archive_replaced",
     "draw_curve",
     "draw_dataset_streams",
     "draw_embedding",
@@ -37,6 +40,8 @@ __all__ = [
     "methods_markdown",
     "methods_on_terminal",
     "policy_facts",
+    "question_page",
+    "read_archive",
     "read_records",
     "read_sections",
     "read_sources",

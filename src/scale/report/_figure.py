@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DPI = 150
 GREY = "#595959"
 BLUE, VERMILION = "#0072B2", "#D55E00"
-# Okabe and Ito's eight, and four of Paul Tol's: told apart with any kind of colour vision.
+# Okabe and Ito's eight, and four of Paul Tol's: distinct with any kind of colour vision.
 CATEGORIES = (
     BLUE,
     "#E69F00",
@@ -89,6 +89,21 @@ def clean(axes: Axes) -> None:
     """Remove the frame's right and top, which carry nothing."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=9, color=GREY)
+
+
+def tell_start(axes: Axes) -> None:
+    """Say in the name of the vertical axis where it begins, unless at zero.
+
+    The axis is moved down to a tick, so that the number said is one that the reader sees.
+    """
+    low, high = axes.get_ylim()
+    below = [tick for tick in axes.get_yticks() if tick <= low]
+    start = max(below) if below else low
+    if low < 0 <= axes.dataLim.y0:
+        start = 0.0
+    axes.set_ylim(start, high)
+    if start > 0:
+        axes.set_ylabel(f"{axes.get_ylabel()}, axis from {start:g}")
 
 
 def spread(values: ArrayLike, gap: float, low: float, high: float) -> NDArray[np.float64]:

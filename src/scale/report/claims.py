@@ -1,41 +1,39 @@
-"""What the paper says, held against our records."""
+"""Claims, the paper's and ours, and what the records say about them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from scale._errors import InputError
-from scale.report.paired import Difference, find_row, mean_interval, paired_difference
-from scale.report.rows import Row
-from scale.report.table import COLUMNS
+import msgspec
 
-Verdict = Literal["agrees", "undecided", "does not agree"]
+from scale._names import did_you_mean
+from scale.evaluate import MEASURES
+from scale.report.groups import Group
+from scale.report.paired import (
+    find_group,
+    find_pair,
+    mean_interval,
+    p_value,
+    paired_difference,
+    paired_values,
+)
+
+Verdict = Literal["confirmed", "undecided", "refuted"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-BOUNDS = ("at_least", "at_most")
-FIELDS = {
-    *("says", "ours", "dataset", "stream", "better", "than", "on", "by", "measure", "why"),
-    *BOUNDS,
-}
 LEVEL_WIDTH = 5.0  # points to either side of our mean
 
 
-@dataclass(frozen=True)
-class Claim:
-    """That one row is better than others or than a bound, and what to think of it when it is not.
-
-    Examples
-    --------
-    >>> claim = Claim.parse({"says": "replay helps", "better": "er", "than": ["simclr"]}, "notes")
-    >>> claim.measure
-    'knn'
-    """
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """That one row is better than others, or reaches a bound."""
 
     says: str
     """The claim in words, with where the paper makes it."""
     better: str
-    than: tuple[str, ...] = ()
+    """The row that the claim is about."""
+    than: list[str] = []
+    """The rows that it is compared with."""
     at_least: float | None = None
     """A value that it reaches."""
     at_most: float | None = None
@@ -46,126 +44,169 @@ class Claim:
     """How much better at least, in points."""
     measure: str = "knn"
     dataset: str | None = None
-    """Only there; wherever both rows are when not given."""
+    """Only there. The default is wherever both rows are."""
     stream: str | None = None
     on: str | None = None
-    """The stream that the others are on; the same when not given."""
+    """The stream that the others are on. The default is the same."""
     why: str = ""
-    """The most likely reason if ours does not agree."""
+    """The most likely reason if it is not confirmed."""
 
-    @staticmethod
-    def parse(given: Mapping[str, Any], where: str) -> Claim:
-        """Make a claim from a table of a notes file."""
-        unknown = sorted(set(given) - FIELDS)
-        if unknown:
-            raise InputError(f"{where}: a claim has no {unknown[0]!r} (known: {_list(FIELDS)})")
-        for name in ("says", "better"):
-            if not given.get(name):
-                raise InputError(f"{where}: a claim needs {name!r}")
-        if not given.get("than") and not any(bound in given for bound in BOUNDS):
-            raise InputError(f"{where}: a claim needs 'than', 'at_least' or 'at_most'")
-        for name in ("by", *BOUNDS):
-            if not isinstance(given.get(name, 0.0), int | float):
-                raise InputError(
-                    f"{where}: {name} of a claim is {given[name]!r}; expected a number"
-                )
-        if not isinstance(given.get("than", []), list):
-            raise InputError(f"{where}: than of a claim is {given['than']!r}; expected a list")
-        if given.get("measure", "knn") not in COLUMNS:
-            known = ", ".join(COLUMNS)
-            raise InputError(f"{where}: there is no measure {given['measure']!r} (known: {known})")
-        return Claim(**{**given, "than": tuple(given.get("than", ()))})
+    def __post_init__(self) -> None:
+        if not self.than and self.at_least is None and self.at_most is None:
+            raise ValueError("a claim needs 'than', 'at_least' or 'at_most'")
+        if self.measure not in MEASURES:
+            hint = did_you_mean(self.measure, MEASURES)
+            raise ValueError(
+                f"there is no measure {self.measure!r}{hint} (known: {', '.join(MEASURES)})"
+            )
+
+    @property
+    def text(self) -> str:
+        """Return the claim with its measure, where that is not kNN."""
+        return (
+            self.says if self.measure == "knn" else f"{self.says} ({MEASURES[self.measure].title})"
+        )
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What the records say to a claim, or to a value of the paper's."""
+    """One comparison: what the records say about a claim in one place."""
 
     claim: str
     where: str
     """Dataset and stream."""
-    measured: str
-    """What it is compared with, and the difference; or our own value."""
+    other: str
+    """What the row is compared with."""
+    ours: str
+    """Our difference or value, with its interval."""
     verdict: Verdict
+    paper: str = ""
+    """The paper's difference, where it reports both values."""
     why: str = ""
     of_paper: bool = True
+    is_value: bool = False
+    """Whether a value of the paper's is compared with our mean."""
+    p: float | None = None
+    """p-value of the comparison; None for one seed and for values of the paper's."""
+    code_known: bool = False
 
 
-def check_claim(claim: Claim, rows: Sequence[Row]) -> list[Finding]:
-    """Return a finding for each dataset, stream and other row that the records allow to compare.
+def check_claim(claim: Claim, groups: Sequence[Group]) -> list[Finding]:
+    """Return a finding for each place and other row that the records allow to compare.
 
-    It agrees when the whole 95 % interval of the paired difference is above `by`, does not agree
-    when all of it is not, and is undecided when it is partly, or when there is one seed only.
-    A bound is held against the interval of the mean in the same way.
+    Confirmed: the 95 % interval of the paired difference is above `by`. Refuted: it is at or
+    below. Otherwise undecided, and always with one seed. A bound is compared with the interval
+    of the mean in the same way. Only rows of known code are compared where there are such, and
+    never a row of known code with one of unknown code.
     """
     findings: list[Finding] = []
-    says = claim.says if claim.measure == "knn" else f"{claim.says}, by {COLUMNS[claim.measure]}"
-    for place in dict.fromkeys((row.dataset, row.stream) for row in rows):
-        kind, *unusual = place[1].split(", ")
+    for place in dict.fromkeys(group.place for group in groups):
+        kind, *special = place[1].split(", ")
         if claim.dataset not in (None, place[0]) or claim.stream not in (None, place[1], kind):
             continue
-        first = find_row(rows, place, claim.better)
-        findings += _check_bounds(claim, says, first)
-        beside = (place[0], ", ".join([claim.on or kind, *unusual]))
+        findings += _check_bounds(claim, find_group(groups, place, claim.better))
+        beside = (place[0], ", ".join([claim.on or kind, *special]))
         for name in claim.than:
-            difference = _difference(first, find_row(rows, beside, name), claim.measure)
-            if difference is None:
-                continue
-            other = name if claim.on is None else f"{name} on {claim.on}"
-            measured = f"{other} {difference.text()}"
-            if difference.interval is None:
-                measured += " (one seed)"
-            verdict, of_paper = _judge(difference.interval, claim.by), not claim.ours
-            findings.append(Finding(says, " ".join(place), measured, verdict, claim.why, of_paper))
+            first, other = find_pair(groups, (place, claim.better), (beside, name))
+            if first is not None and other is not None and first is not other:
+                findings += _compare(claim, first, other)
     return findings
 
 
-def _check_bounds(claim: Claim, says: str, row: Row | None) -> list[Finding]:
-    values = [] if row is None else row.values.get(claim.measure, [])
-    if row is None or not values:
-        return []
-    where, interval = f"{row.dataset} {row.stream}", mean_interval(values)
+def check_levels(groups: Sequence[Group], why: str = "") -> list[Finding]:
+    """Return a finding for each row with a value of the paper's.
+
+    Confirmed: the value is inside our interval. Refuted: it is outside. Undecided: there is one
+    seed, or the interval reaches further than `LEVEL_WIDTH` points to either side.
+    """
     findings = []
+    for group in groups:
+        values = group.values("knn")
+        latest = find_group(groups, group.place, group.base)
+        if group.paper is None or not values or group is not latest:
+            continue
+        level = mean_interval(values)
+        verdict: Verdict = "undecided"
+        if level is not None and not level[0] <= group.paper <= level[1]:
+            verdict = "refuted"
+        elif level is not None and level[1] - level[0] <= 2 * LEVEL_WIDTH:
+            verdict = "confirmed"
+        findings.append(
+            Finding(
+                f"kNN of {group.name}",
+                " ".join(group.place),
+                f"{group.paper:.2f}",
+                group.cell("knn") + _interval(level),
+                verdict,
+                why=why,
+                is_value=True,
+                code_known=bool(group.code),
+            )
+        )
+    return findings
+
+
+def overall(findings: Sequence[Finding]) -> Verdict:
+    """Return the verdict of a claim that several comparisons test.
+
+    Refuted if one comparison is. Confirmed if all are. Otherwise undecided.
+    """
+    verdicts = {finding.verdict for finding in findings}
+    if "refuted" in verdicts:
+        return "refuted"
+    return "confirmed" if verdicts == {"confirmed"} else "undecided"
+
+
+def _compare(claim: Claim, first: Group, other: Group) -> list[Finding]:
+    values, others = (group.measured.get(claim.measure, {}) for group in (first, other))
+    difference = paired_difference(values, others)
+    if difference is None:
+        return []
+    shown = difference.text() + ("" if difference.interval else " (one seed)")
+    name = other.base if claim.on is None else f"{other.base} on {claim.on}"
+    margin = f", by {claim.by:g}" if claim.by else ""
+    paper = ""
+    if claim.measure == "knn" and first.paper is not None and other.paper is not None:
+        paper = f"{first.paper - other.paper:+.2f}"
+    return [
+        Finding(
+            claim.text,
+            " ".join(first.place),
+            name + margin,
+            shown,
+            _judge(difference.interval, claim.by),
+            paper,
+            claim.why,
+            not claim.ours,
+            p=p_value(paired_values(values, others), claim.by),
+            code_known=bool(first.code),
+        )
+    ]
+
+
+def _check_bounds(claim: Claim, group: Group | None) -> list[Finding]:
+    values = [] if group is None else group.values(claim.measure)
+    if group is None or not values:
+        return []
+    interval, findings = mean_interval(values), []
     for bound, sign, words in ((claim.at_least, 1, "at least"), (claim.at_most, -1, "at most")):
         if bound is None:
             continue
-        spread = " (one seed)" if interval is None else f" [{interval[0]:.2f}, {interval[1]:.2f}]"
-        measured = f"{words} {bound:g}: {row.cell(claim.measure)}{spread}"
         beyond = None if interval is None else sorted(sign * (end - bound) for end in interval)
-        verdict = _judge(beyond, by=0.0)
-        findings.append(Finding(says, where, measured, verdict, claim.why, not claim.ours))
+        findings.append(
+            Finding(
+                claim.text,
+                " ".join(group.place),
+                f"{words} {bound:g}",
+                group.cell(claim.measure) + _interval(interval),
+                _judge(beyond, by=0.0),
+                why=claim.why,
+                of_paper=not claim.ours,
+                p=p_value(values, bound),
+                code_known=bool(group.code),
+            )
+        )
     return findings
-
-
-def check_levels(rows: Sequence[Row], why: str = "") -> list[Finding]:
-    """Return a finding for each row with a value of the paper's: is it within our interval?
-
-    An interval that reaches further than `LEVEL_WIDTH` would hold almost any value, and leaves it
-    undecided.
-    """
-    findings = []
-    for row in rows:
-        values = list(row.measured.get("knn", {}).values())
-        if row.paper is None or not values:
-            continue
-        claim, where = f"kNN {row.paper:.2f}: {row.features}", f"{row.dataset} {row.stream}"
-        level = mean_interval(values)
-        if level is None:
-            findings.append(Finding(claim, where, f"{values[0]:.2f} (one seed)", "undecided", why))
-            continue
-        low, high = level
-        verdict: Verdict = "agrees" if low <= row.paper <= high else "does not agree"
-        if verdict == "agrees" and high - low > 2 * LEVEL_WIDTH:
-            verdict = "undecided"
-        measured = f"{row.cell('knn')} [{low:.2f}, {high:.2f}]"
-        findings.append(Finding(claim, where, measured, verdict, why))
-    return findings
-
-
-def _difference(first: Row | None, other: Row | None, measure: str) -> Difference | None:
-    if first is None or other is None or first is other:
-        return None
-    return paired_difference(first.measured.get(measure, {}), other.measured.get(measure, {}))
 
 
 def _judge(interval: Sequence[float] | None, by: float) -> Verdict:
@@ -173,9 +214,9 @@ def _judge(interval: Sequence[float] | None, by: float) -> Verdict:
         return "undecided"
     low, high = interval
     if low > by:
-        return "agrees"
-    return "does not agree" if high <= by else "undecided"
+        return "confirmed"
+    return "refuted" if high <= by else "undecided"
 
 
-def _list(names: set[str]) -> str:
-    return ", ".join(sorted(names))
+def _interval(interval: tuple[float, float] | None) -> str:
+    return " (one seed)" if interval is None else f" [{interval[0]:.2f}, {interval[1]:.2f}]"

@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scale._errors import InputError
-from scale.report._figure import BLUE, GREY, VERMILION, clean, label_right, new_figure, save
+from scale.evaluate.measures import FLOORS, MEASURES
+from scale.report._figure import (
+    BLUE,
+    GREY,
+    VERMILION,
+    clean,
+    label_right,
+    new_figure,
+    save,
+    tell_start,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MEASURES = (("knn", "kNN", BLUE, "o"), ("acc", "ACC", VERMILION, "s"))
+SHOWN = (("knn", BLUE, "o"), ("acc", VERMILION, "s"))
 
 
 def draw_curve(
@@ -58,7 +68,7 @@ def _draw_floors(
         value = float(measures.get("knn", np.nan))
         if np.isfinite(value):
             axes.axhline(value, color=GREY, linewidth=0.9, linestyle=(0, (5, 4)), zorder=1)
-            labels.append((value, f"{name} kNN {value:.1f}", GREY))
+            labels.append((value, f"{FLOORS.get(name, name)} kNN {value:.1f}", GREY))
     return labels
 
 
@@ -68,7 +78,7 @@ def _draw_measures(
     """Draw the learner's measures and return the labels of their last values."""
     positions = np.array([evaluation["position"] for evaluation in evaluations])
     labels = []
-    for key, name, colour, marker in MEASURES:
+    for key, colour, marker in SHOWN:
         series = np.array([evaluation.get(key, np.nan) for evaluation in evaluations], dtype=float)
         known = np.isfinite(series)
         if known.any():
@@ -76,7 +86,7 @@ def _draw_measures(
             line = axes.plot(positions[known], series[known], style, color=colour, clip_on=False)
             line[0].set(markersize=4.5, linewidth=1.8)
             last = float(series[known][-1])
-            labels.append((last, f"{name} {last:.1f}", colour))
+            labels.append((last, f"{MEASURES[key].title} {last:.1f}", colour))
     return labels
 
 
@@ -93,4 +103,5 @@ def _dress(axes: Axes, end: float, title: str) -> None:
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.set_xlabel("stream position (images seen)")
     axes.set_ylabel("accuracy (%)")
+    tell_start(axes)
     axes.set_title(title, loc="left", fontsize=11)

@@ -1,4 +1,4 @@
-"""The features at a few moments, in two dimensions."""
+"""Maps of the features at a few moments, in two dimensions."""
 
 from __future__ import annotations
 
@@ -101,6 +101,7 @@ def snapshot(
 def draw_points(
     axes: Axes, mapped: NDArray[np.float64], labels: NDArray[np.int64], colours: Sequence[Any]
 ) -> None:
+    """Draw the points of a map in the colours of their classes."""
     # Drawn in their random order, so that no class covers another.
     shades = [colours[label] for label in labels]
     size = float(np.clip(4000 / max(len(mapped), 1), 5, 25))
@@ -116,7 +117,7 @@ def draw_points(
 def _number_classes(axes: Axes, mapped: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
     """Write each class's number at its median: a sequence of colours alone cannot name it.
 
-    A class whose median lies on another's stays without: it has no place of its own.
+    A class whose median lies on another's gets no number.
     """
     from matplotlib.patheffects import withStroke
 
@@ -138,6 +139,7 @@ def legend_columns(T: int) -> int:
 
 
 def draw_legend(figure: Figure, names: Sequence[str], colours: Sequence[Any], columns: int) -> None:
+    """Name the classes at the right."""
     from matplotlib.lines import Line2D
 
     numbered = len(names) > 12
@@ -153,4 +155,6 @@ def draw_legend(figure: Figure, names: Sequence[str], colours: Sequence[Any], co
         labelcolor=GREY,
         handletextpad=0.2,
         columnspacing=0.8,
+        title="class",
+        title_fontsize=8,
     )

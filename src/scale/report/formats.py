@@ -16,9 +16,9 @@ Cells = Sequence[str]
 BETWEEN = 3
 """Characters between two columns on a terminal."""
 NAME_WIDTH = 24
-"""So much of a name stays on one line before a column is left out for it."""
+"""Characters of a name that stay on one line before a column is left out."""
 TITLE_WIDTH = 10
-"""So much of a title stays on one line though what stands under it is narrower."""
+"""Characters of a title that stay on one line above narrower cells."""
 LATEX = {
     "\\": r"\textbackslash{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -81,7 +81,7 @@ def latex(caption: str, titles: Cells, lines: Sequence[Cells]) -> str:
 
 
 def latex_text(text: str) -> str:
-    """Return text that LaTeX sets as it is.
+    """Return text in which LaTeX acts on no character.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def on_terminal(
 
 
 def least_width(titles: Cells, lines: Sequence[Cells]) -> int:
-    """Return the width in which a table looks well on a terminal: long names may be broken."""
+    """Return the least width of a table on a terminal; long names may be broken."""
     names, *numbers = zip(_narrow(titles, lines), *lines, strict=True)
     words = (len(word) for name in names for word in name.split())
     name_width = max([min(NAME_WIDTH, max(map(len, names))), *words])

@@ -1,4 +1,4 @@
-"""What is in memory."""
+"""The images in memory: how many of each class over time, and some of them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,19 @@ from scale.report.stream import name_classes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 STACKED = 12
+STRIP = 1.1  # inches that the images below take
+IN_A_ROW = 20
 
 
 def draw_memory(
-    counts: ArrayLike, positions: ArrayLike, class_names: Sequence[str], path: str | Path
+    counts: ArrayLike,
+    positions: ArrayLike,
+    class_names: Sequence[str],
+    path: str | Path,
+    images: NDArray[np.uint8] | None = None,
 ) -> None:
     """Draw how many images of each class are in memory over time.
 
@@ -45,6 +51,8 @@ def draw_memory(
         The `T` names.
     path
         The PNG to write.
+    images
+        uint8 ``(N, C, H, W)`` in memory at the end, the oldest first; some are shown below.
     """
     table = matrix(counts, "the counts of memory")
     seen = np.asarray(positions, dtype=np.float64)
@@ -53,15 +61,25 @@ def draw_memory(
             f"there are {len(table)} rows of counts and positions of shape {seen.shape}; "
             "expected one position for each row"
         )
+    if seen[0] > 0:  # memory is empty at the start
+        table = np.vstack([np.zeros_like(table[:1]), table])
+        seen = np.concatenate([[0.0], seen])
     T = table.shape[1]
     names = shorten(class_names, T)
-    figure = new_figure(7.2, 4.2 if T <= STACKED else float(np.clip(0.13 * T, 3.6, 8)))
-    axes = figure.add_subplot()
+    height = 4.2 if T <= STACKED else float(np.clip(0.13 * T, 3.6, 8))
+    shown = images is not None and len(images) > 0
+    figure = new_figure(7.2, height + (STRIP if shown else 0))
+    above, *below = figure.subfigures(
+        1 + shown, 1, height_ratios=[height, STRIP][: 1 + shown], squeeze=False
+    )[:, 0]
+    axes = above.add_subplot()
+    if images is not None and shown:
+        _draw_strip(below[0].add_subplot(), images)
     _dress(axes)
     if T <= STACKED:
         _draw_areas(figure, axes, table, seen, names)
     else:
-        _draw_heat(figure, axes, table, seen, names)
+        _draw_heat(above, axes, table, seen, names)
     save(figure, path)
 
 
@@ -73,9 +91,8 @@ def _draw_areas(
     names: Sequence[str],
 ) -> None:
     colours = class_colours(len(names))
-    # An area needs two ends; a single time is drawn as a band that leads up to it.
-    if len(seen) == 1:
-        seen, table = np.array([seen[0] - 1, seen[0]]), np.repeat(table, 2, axis=0)
+    if len(seen) == 1:  # an area needs two ends
+        seen, table = np.array([seen[0], seen[0] + 1]), np.repeat(table, 2, axis=0)
     axes.stackplot(seen, table.T, colors=colours, edgecolor="white", linewidth=0.6)
     axes.set_xlim(seen[0], seen[-1])
     axes.set_ylim(0, max(float(table.sum(axis=1).max()), 1))
@@ -87,7 +104,7 @@ def _draw_areas(
 
 
 def _draw_heat(
-    figure: Figure,
+    figure: SubFigure,
     axes: Axes,
     table: NDArray[np.float64],
     seen: NDArray[np.float64],
@@ -104,6 +121,27 @@ def _draw_heat(
     bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.02, aspect=30)
     bar.set_label("images in memory")
     bar.outline.set_visible(False)
+
+
+def _draw_strip(axes: Axes, images: NDArray[np.uint8]) -> None:
+    """Draw two rows of images, drawn evenly from the oldest to the newest."""
+    count = min(2 * IN_A_ROW, len(images))
+    chosen = images[np.linspace(0, len(images) - 1, count).astype(int)]
+    chosen = chosen if chosen.shape[1] == 3 else np.repeat(chosen[:, :1], 3, axis=1)
+    _, channels, rows, columns = chosen.shape
+    columns_used = min(IN_A_ROW, count)
+    lines = -(-count // columns_used)
+    grid = np.full((lines * columns_used, channels, rows + 2, columns + 2), 255, np.uint8)
+    grid[:count, :, 1:-1, 1:-1] = chosen
+    shape = (lines, columns_used, channels, rows + 2, columns + 2)
+    mosaic = grid.reshape(shape).transpose(0, 3, 1, 4, 2)  # (lines, H, columns, W, C)
+    axes.imshow(mosaic.reshape(lines * (rows + 2), columns_used * (columns + 2), channels))
+    axes.set_title(
+        f"{count} of {len(images)} images in memory at the end, oldest first",
+        loc="left",
+        fontsize=9,
+    )
+    axes.set_axis_off()
 
 
 def _dress(axes: Axes) -> None:

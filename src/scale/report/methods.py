@@ -1,4 +1,4 @@
-"""What each registered method and memory policy is, knows and costs, from the registries."""
+"""Facts of each registered method and memory policy: what it is, knows and costs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ Facts = dict[str, Any]
 
 
 def method_facts(name: str) -> Facts:
-    """Return what is known of a method, as plain values with fixed keys.
+    """Return the facts of a method, as plain values with fixed keys.
 
     ``name``, ``description`` (first line of its docstring), ``about`` (the rest up to the first
     section), ``default`` (whether it is run when none is named), ``reference``, ``knows`` (labels,
     boundaries, num_classes, many_passes), ``learns``, ``memory``, ``views`` and ``backwards`` (per
     stream image), ``replayed_views`` (per stream batch), ``presets``, and ``parameters``: of each
-    its name, default and help. Costs and defaults are those of the method as it comes; the recipe
-    of a dataset may change them.
+    its name, default and help. The recipe of a dataset may change costs and defaults.
 
     Examples
     --------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scale.report.formats import markdown
 from scale.report.methods import Facts
 
 if TYPE_CHECKING:
@@ -12,11 +13,10 @@ if TYPE_CHECKING:
 
 WIDE = 150  # columns of a terminal from which the descriptions fit beside the facts
 LEGEND = (
-    "told: what a method knows beyond the images, of class labels, boundaries between classes or "
-    "tasks, the number of classes, and whether it sees the stream in many passes instead of one. "
-    "views, updates: random views drawn of each stream image, and backward passes that it takes "
-    "part in. replayed: views of images from memory for each stream batch. All with the default "
-    "parameters."
+    "knows: what a method sees beyond the images: class labels, boundaries between classes or "
+    "tasks, the number of classes, many passes over the stream. views: random views of each stream "
+    "image. updates: backward passes that each stream image takes part in. replayed: views of "
+    "images from memory for each stream batch. All with the default parameters."
 )
 COSTS = ("memory", "views", "replayed", "updates")
 
@@ -26,15 +26,15 @@ def methods_markdown(facts: dict[str, list[Facts]]) -> str:
     methods = [[*_method_cells(method), method["description"]] for method in facts["methods"]]
     policies = [_policy_cells(policy) for policy in facts["memory_policies"]]
     parts = [
-        _markdown(["method", "told", *COSTS, "what it does"], methods),
-        _legend(facts["methods"]),
-        _markdown(["memory policy", "told", "what it does"], policies),
+        markdown(["method", "knows", *COSTS, "what it does"], methods),
+        _legend(facts["methods"]) + "\n",
+        markdown(["memory policy", "knows", "what it does"], policies),
     ]
-    return "\n\n".join(parts)
+    return "\n".join(parts)
 
 
 def methods_on_terminal(facts: dict[str, list[Facts]], width: int) -> list[RenderableType]:
-    """Return tables for a terminal: one of the methods if it is wide, two if not; the policies."""
+    """Return tables for a terminal: the methods in one, or in two if it is narrow; the policies."""
     from rich.text import Text
 
     methods = facts["methods"]
@@ -43,26 +43,26 @@ def methods_on_terminal(facts: dict[str, list[Facts]], width: int) -> list[Rende
     descriptions = [[method["description"]] for method in methods]
     if width >= WIDE:
         both = [[*a, *b] for a, b in zip(cells, descriptions, strict=True)]
-        shown = [_table("methods", ["method", "told", *COSTS, "what it does"], both)]
+        shown = [_table("methods", ["method", "knows", *COSTS, "what it does"], both)]
     else:
         named = [[a[0], *b] for a, b in zip(cells, descriptions, strict=True)]
         shown = [
             _table("methods", ["method", "what it does"], named),
-            _table("what they know and cost", ["method", "told", *COSTS], cells),
+            _table("what they know and cost", ["method", "knows", *COSTS], cells),
         ]
     below = _table(
-        "memory policies (--memory-policy)", ["policy", "told", "what it does"], policies
+        "memory policies (--memory-policy)", ["policy", "knows", "what it does"], policies
     )
     last = Text("scale methods NAME shows one method and its parameters")
     return [*shown, Text(_legend(methods), style="dim"), Text(), below, last]
 
 
 def method_on_terminal(method: Facts) -> list[RenderableType]:
-    """Return all that is known of one method."""
+    """Return one method: what it knows and costs, its presets and parameters."""
     from rich.text import Text
 
     facts = [
-        ["told", _told(method)],
+        ["knows", _knows(method)],
         ["memory", method["memory"]],
         ["views of each image", str(method["views"])],
         ["updates with each image", str(method["backwards"])],
@@ -90,18 +90,18 @@ def _legend(methods: list[Facts]) -> str:
 
 def _method_cells(method: Facts) -> list[str]:
     costs = [str(method[name] or "") for name in ("views", "replayed_views", "backwards")]
-    return [method["name"], _told(method), method["memory"], *costs]
+    return [method["name"], _knows(method), method["memory"], *costs]
 
 
 def _policy_cells(policy: Facts) -> list[str]:
-    return [policy["name"], _told(policy), policy["description"]]
+    return [policy["name"], _knows(policy), policy["description"]]
 
 
-def _told(facts: Facts) -> str:
+def _knows(facts: Facts) -> str:
     """Return what a method or a policy knows beyond the images, in words."""
     words = {"num_classes": "number of classes", "many_passes": "many passes"}
-    told = [words.get(name, name) for name, known in facts["knows"].items() if known]
-    return ", ".join(told) or "nothing"
+    known = [words.get(name, name) for name, holds in facts["knows"].items() if holds]
+    return ", ".join(known) or "nothing"
 
 
 def _table(title: str | None, header: list[str] | None, rows: list[list[str]]) -> Table:
@@ -122,8 +122,3 @@ def _table(title: str | None, header: list[str] | None, rows: list[list[str]]) -
     for row in rows:
         table.add_row(*map(Text, row))
     return table
-
-
-def _markdown(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,14 +1,14 @@
-"""Differences between two rows of a table, paired over the seeds that both have."""
+"""Differences between two groups, paired over the seeds that both have."""
 
 from __future__ import annotations
 
-import difflib
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scale._errors import InputError, UnknownNameError
-from scale.report.rows import Row
+from scale._names import did_you_mean
+from scale.report.groups import Group, Place
 
 LEVEL = 0.95
 
@@ -19,7 +19,7 @@ class Difference:
 
     mean: float
     interval: tuple[float, float] | None
-    """Where the mean lies with a confidence of 95 %; a single pair does not tell."""
+    """Student's 95 % confidence interval of the mean; a single pair has none."""
     pairs: int
 
     def text(self, digits: int = 2) -> str:
@@ -46,12 +46,15 @@ class Versus:
     differences: list[Difference | None]
 
 
+def paired_values(values: Mapping[int, float], others: Mapping[int, float]) -> list[float]:
+    """Return values minus others over their common seeds."""
+    return [values[seed] - others[seed] for seed in values if seed in others]
+
+
 def paired_difference(
     values: Mapping[int, float], others: Mapping[int, float]
 ) -> Difference | None:
     """Return values minus others over their common seeds; None when there are none.
-
-    The interval is Student's, of the differences.
 
     Parameters
     ----------
@@ -63,14 +66,14 @@ def paired_difference(
     >>> paired_difference({0: 5.0, 1: 7.0}, {1: 4.0, 2: 9.0})
     Difference(mean=3.0, interval=None, pairs=1)
     """
-    differences = [values[seed] - others[seed] for seed in values if seed in others]
-    if not differences:
+    found = paired_values(values, others)
+    if not found:
         return None
-    return Difference(statistics.mean(differences), mean_interval(differences), len(differences))
+    return Difference(statistics.mean(found), mean_interval(found), len(found))
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return Student's 95 % confidence interval of a mean; None when one value does not tell.
+    """Return Student's 95 % confidence interval of a mean; None for a single value.
 
     Examples
     --------
@@ -88,13 +91,51 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
     return mean - half, mean + half
 
 
-def differences_against(rows: Sequence[Row], name: str, measure: str) -> list[Difference | None]:
-    """Return the difference of each row to the one called `name` on the same dataset and stream.
+def p_value(values: Sequence[float], bound: float = 0.0) -> float | None:
+    """Return the two-sided p-value of Student's test that the mean is `bound`.
+
+    Examples
+    --------
+    >>> round(p_value([1.0, 2.0, 3.0]), 4), p_value([1.0])
+    (0.0742, None)
+    """
+    n = len(values)
+    if n < 2:
+        return None
+    from scipy.stats import t
+
+    distance, spread = abs(statistics.mean(values) - bound), statistics.stdev(values)
+    if spread == 0:
+        return 0.0 if distance else 1.0
+    return float(2 * t.sf(distance / (spread / n**0.5), n - 1))
+
+
+def holm(p_values: Sequence[float], level: float = 1 - LEVEL) -> list[bool]:
+    """Return which hypotheses Holm's correction rejects at a family-wise error of `level`.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    [True, False, False]
+    """
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    rejected = [False] * len(p_values)
+    for rank, i in enumerate(order):
+        if p_values[i] > level / (len(p_values) - rank):
+            break
+        rejected[i] = True
+    return rejected
+
+
+def differences_against(
+    groups: Sequence[Group], name: str, measure: str
+) -> list[Difference | None]:
+    """Return the difference of each group to the one called `name` on the same stream.
 
     Parameters
     ----------
-    rows
-        Of a table.
+    groups
+        Rows of a table.
     name
         All of a row's name; or its variant, its method or its floor, when only one has that.
     measure
@@ -105,46 +146,56 @@ def differences_against(rows: Sequence[Row], name: str, measure: str) -> list[Di
     differences
         None for rows that share no seed with it, for itself, and where there is none of the name.
     """
-    references = {place: find_row(rows, place, name) for place in map(_place, rows)}
-    if not any(references.values()):
-        raise _unknown(rows, name)
+    places = {group.place for group in groups}
+    if not any(find_group(groups, place, name) for place in places):
+        raise _unknown(groups, name)
     found: list[Difference | None] = []
-    for row in rows:
-        other = references[_place(row)]
-        if other is None or other is row:
+    for group in groups:
+        alike = [other for other in groups if bool(other.code) is bool(group.code)]
+        other = find_group(alike, group.place, name) or find_group(groups, group.place, name)
+        if other is None or other is group:
             found.append(None)
         else:
-            values, others = (each.measured.get(measure, {}) for each in (row, other))
+            values, others = (each.measured.get(measure, {}) for each in (group, other))
             found.append(paired_difference(values, others))
     return found
 
 
-def find_row(rows: Sequence[Row], place: tuple[str, str], name: str) -> Row | None:
-    """Return the row called `name` on a dataset and stream; None when there is none.
+def find_group(groups: Sequence[Group], place: Place, name: str) -> Group | None:
+    """Return the group called `name` on a dataset and stream; None when there is none.
 
-    Raises when several rows have that method or variant, and `name` is not all of a row's name.
+    Of groups that differ in nothing but the code, the last of known code is taken. Raises when
+    several groups of other settings have the name, and it is not all of one's name.
     """
-    here = [row for row in rows if _place(row) == place]
-    exact = [row for row in here if row.features == name]
-    called = exact or [row for row in here if name in row.other_names]
-    if len(called) > 1:
-        told = "; ".join(row.features for row in called)
+    here = [group for group in groups if group.place == place]
+    called = [group for group in here if group.name == name]
+    called = called or [group for group in here if group.base == name]
+    called = called or [group for group in here if name in group.other_names]
+    if len({group.base for group in called}) > 1:
+        told = "; ".join(group.name for group in called)
         raise InputError(
             f"{len(called)} rows on {' '.join(place)} are {name!r}; give all of one row's name: "
             f"{told}"
         )
-    return called[0] if called else None
+    return max(reversed(called), key=lambda group: bool(group.code), default=None)
 
 
-def _unknown(rows: Sequence[Row], name: str) -> UnknownNameError:
-    known = sorted({row.features for row in rows} | {n for row in rows for n in row.other_names})
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+def find_pair(
+    groups: Sequence[Group], first: tuple[Place, str], other: tuple[Place, str]
+) -> tuple[Group | None, Group | None]:
+    """Return two groups by place and name: both of known code if there are such, or both not."""
+    for known in (True, False):
+        of_code = [group for group in groups if bool(group.code) is known]
+        found = find_group(of_code, *first), find_group(of_code, *other)
+        if all(found):
+            return found
+    return None, None
+
+
+def _unknown(groups: Sequence[Group], name: str) -> UnknownNameError:
+    known = sorted({n for group in groups for n in (group.name, *group.other_names)})
+    hint = did_you_mean(name, known)
     return UnknownNameError(f"no row is called {name!r}{hint} (known: {'; '.join(known)})")
-
-
-def _place(row: Row) -> tuple[str, str]:
-    return row.dataset, row.stream
 
 
 def _rounded(value: float, digits: int) -> float:

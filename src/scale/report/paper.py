@@ -1,59 +1,63 @@
-"""The paper's own values, from the built-in experiments, and the runs that they are about."""
+"""The paper's own values, from the built-in experiments, and the settings that they are about."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from scale.bench import Experiment, Job, list_experiments, plan
 from scale.methods import METHODS
-from scale.report.naming import OF_THE_STREAM, complete, same_text
+from scale.report.names import (
+    FIXED,
+    NO_SETTINGS,
+    OF_THE_STREAM,
+    Settings,
+    describe_stream,
+    same_text,
+)
 
-MAY_DIFFER = ("device", "steps_per_batch")
-"""Parameters that a run may have otherwise and still be what the paper's value is about."""
-
-
-def paper_knn(datasets: Iterable[str]) -> dict[str, float]:
-    """Return the paper's kNN on some datasets, by `paper_key` of the runs it is about.
-
-    A run is the paper's when its data and evaluation are the usual ones and its method and
-    parameters are those of a variant of the experiment, as they are by default or in a preset; only
-    the updates for each batch may be more or fewer.
-    """
-    found, wanted = {}, set(datasets)
-    for experiment in list_experiments():
-        if experiment.measure != "knn":
-            continue
-        for job in _jobs(experiment, sorted(wanted & set(experiment.paper))):
-            value = experiment.paper[job.config.dataset].get(job.variant)
-            if value is not None:
-                found[paper_key(job.config.to_json())] = value
-    return found
+MAY_DIFFER = ("steps_per_batch", "evaluations", *NO_SETTINGS, *OF_THE_STREAM)
+"""Settings that do not decide which of the paper's values a run is about."""
 
 
-def paper_key(run: dict[str, Any]) -> str:
-    """Return what a run and a variant of the paper's have in common.
+def paper_value(settings: Settings) -> float | None:
+    """Return the paper's kNN of the variant that has these settings; None when there is none.
+
+    Data and evaluation must be the dataset's defaults, and each recorded parameter must be that
+    of the variant or of a preset of it. Only the updates for each batch may differ.
 
     Examples
     --------
-    >>> run = {"dataset": "cifar10", "stream": "seq", "method": "scale", "seed": 2, "params": {}}
-    >>> known = paper_knn(["cifar10"])
-    >>> known[paper_key(run)]
-    32.18
-    >>> paper_key(run | {"samples_per_class": 100}) in known
-    False
+    >>> run = {"dataset": "cifar10", "stream": "seq", "method": "scale", "lam": 0.1}
+    >>> paper_value(run), paper_value(run | {"lam": 0.5})
+    (32.18, None)
     """
-    found = complete(run)
-    place = [found[name] for name in ("dataset", "stream", "method", *OF_THE_STREAM)]
-    params = {name: v for name, v in found["params"].items() if name not in MAY_DIFFER}
-    return same_text([place, params])
+    if describe_stream(settings) != settings["stream"]:
+        return None
+    own = {k: same_text(v) for k, v in settings.items() if k not in MAY_DIFFER}
+    found = {value for variant, value in _variants(settings["dataset"]) if own.items() <= variant}
+    return found.pop() if len(found) == 1 else None
 
 
-def _jobs(experiment: Experiment, datasets: list[str]) -> list[Job]:
-    """Return a job for each variant on these datasets, and for each preset of it."""
-    if not datasets:
-        return []
-    where: dict[str, list[Any]] = {"dataset": datasets, "seed": [0]}
+@lru_cache(maxsize=64)
+def _variants(dataset: str) -> list[tuple[set[tuple[str, str]], float]]:
+    """Return the settings of each variant that the paper has a value for."""
+    found = []
+    for experiment in list_experiments():
+        if experiment.measure != "knn" or dataset not in experiment.paper:
+            continue
+        for job in _jobs(experiment, dataset):
+            value = experiment.paper[dataset].get(job.variant)
+            if value is not None:
+                run = job.config.to_json()
+                params = {k: v for k, v in run["params"].items() if (run["method"], k) not in FIXED}
+                found.append(({(k, same_text(v)) for k, v in {**run, **params}.items()}, value))
+    return found
+
+
+def _jobs(experiment: Experiment, dataset: str) -> list[Job]:
+    """Return a job for each variant on the dataset, and for each preset of it."""
+    where: dict[str, list[Any]] = {"dataset": [dataset], "seed": [0]}
     jobs = plan(experiment, where)
     presets = {name for job in jobs for name in METHODS[job.config.method].presets}
     for preset in sorted(presets):

@@ -1,219 +1,198 @@
-"""RESULTS.md: what was run, with which settings, and what agrees with the paper."""
+"""The questions in a folder of results: records, notes on them, and what they answer."""
 
 from __future__ import annotations
 
-import tomllib
-from collections import Counter
+import json
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from scale._errors import InputError
+from scale._files import write_atomic
+from scale._schema import read_toml
 from scale.bench import Record, read_records
-from scale.report.claims import VERDICTS, Claim, Finding, Verdict, check_claim, check_levels
-from scale.report.formats import markdown
-from scale.report.sources import is_of_run
+from scale.evaluate import MEASURES
+from scale.report.claims import Claim, Finding, check_claim, check_levels
+from scale.report.names import code_of, same_text, settings_of
+from scale.report.paired import find_group, find_pair, paired_difference
+from scale.report.records import is_of_run
 from scale.report.table import ResultsTable, make_table
 
-NOTES = {
-    "title",
-    "about",
-    "command",
-    "in_full",
-    "cut",
-    "columns",
-    "against",
-    "figure",
-    "levels_why",
-}
-HEAD = """\
-# Results
-
-Made by `scale results {folder} --out {out}` from the records in `{folder}/`: no number was typed.
-Each section is a file of records, one JSON line for each run with its config, seed, versions and
-time, and a `.toml` beside it that says what the records are for.
-
-"±" is the standard deviation over seeds. Brackets are 95 % confidence intervals: of a mean, or of a
-difference paired over seeds. Rows `floor: x` are features that learn nothing, measured within the
-runs, and `paper` is the paper's own kNN. A claim that something is better agrees with our records
-when the whole interval of the difference says so, and does not when none of it does; one that a
-measure is at least or at most some value is held against the interval of our mean in the same way.
-A value of the paper's agrees when it is within that interval, unless it reaches more than five
-points to either side: then it is undecided. Tables of claims name what the better one was compared
-with, and the difference, under the verdict.
-"""
+ARCHIVE = "archive"
+TEMPLATE = re.compile(r"\{(\w+):([^{}@]+)@([^{}@]+)\}")
+"""A number in an answer: {measure:row@dataset stream} or {measure:row - row@dataset stream}."""
 
 
-@dataclass(frozen=True)
-class Section:
-    """A file of records and what its notes say of it."""
+class Notes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What the file beside some records says about them."""
 
-    name: str
-    records: list[Record]
-    title: str
+    question: str
+    answer: str
+    """In a sentence; its numbers are templates that the records fill."""
+    order: int = 100
+    """Place among the questions."""
     about: str = ""
-    """What question the records answer."""
-    command: str = ""
-    """What made them."""
+    """What was compared, and on what."""
+    commands: list[str] = []
+    """Commands that make the records."""
+    in_full: list[str] = []
+    """Commands that run it without the cuts."""
     cut: str = ""
-    """What is less than the paper's, and why."""
-    in_full: str = ""
-    """What runs it without that."""
-    columns: tuple[str, ...] = ()
+    """What is cut, compared with the paper."""
+    columns: list[str] = []
+    """Measures of the table."""
     against: str | None = None
     """The row that the others are compared with."""
     figure: str | None = None
     """Kind of the figure; none when not given."""
     levels_why: str = ""
-    """The most likely reason for a level that is not the paper's."""
-    claims: tuple[Claim, ...] = field(default=())
+    """The most likely reason for a value that is not the paper's."""
+    claims: list[Claim] = []
 
+
+class ArchiveNotes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What the file beside archived records says about them."""
+
+    title: str
+    why: str
+    """Why the records are in the archive."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A question, and the records that answer it."""
+
+    name: str
+    records: list[Record]
+    notes: Notes
+
+    @cached_property
     def table(self) -> ResultsTable:
-        """Return the table of the records."""
-        return make_table(self.records, self.columns, against=self.against)
+        """Return the table of the records, with all their measures."""
+        return make_table(self.records, against=self.notes.against, measure=self._compared)
 
+    @cached_property
     def findings(self) -> list[Finding]:
-        """Return what the records say to the claims and to the paper's values."""
-        rows = self.table().rows
-        of_claims = [finding for claim in self.claims for finding in check_claim(claim, rows)]
-        return of_claims + check_levels(rows, self.levels_why)
+        """Return what the records say about the claims and about the paper's values."""
+        rows = self.table.rows
+        of_claims = [finding for claim in self.notes.claims for finding in check_claim(claim, rows)]
+        return of_claims + check_levels(rows, self.notes.levels_why)
+
+    @cached_property
+    def answer(self) -> str:
+        """Return the answer, its numbers filled in from the records."""
+        return TEMPLATE.sub(lambda found: self._number(*found.groups()), self.notes.answer)
+
+    @property
+    def _compared(self) -> str | None:
+        """Return the measure that rows are compared by."""
+        first = next((name for name in self.notes.columns if name in MEASURES), None)
+        return first if self.notes.against else None
+
+    def _number(self, measure: str, names: str, place: str) -> str:
+        """Return a mean with one decimal, or the difference of two rows with its interval."""
+        dataset, _, stream = place.partition(" ")
+        first, _, other = names.partition(" - ")
+        rows, at = self.table.rows, (dataset, stream)
+        if not other:
+            row = find_group(rows, at, first)
+            if row is not None and row.values(measure):
+                return f"{row.mean(measure):.1f}"
+        else:
+            pair = find_pair(rows, (at, first), (at, other))
+            values = [row.measured.get(measure, {}) for row in pair if row is not None]
+            if len(values) == 2 and (difference := paired_difference(*values)):
+                return difference.text(1)
+        raise InputError(
+            f"the answer of {self.name} needs {measure} of {names} on {place}, and no record has it"
+        )
+
+
+@dataclass(frozen=True)
+class Archived:
+    """Records that others have replaced."""
+
+    name: str
+    records: list[Record]
+    notes: ArchiveNotes
 
 
 def read_sections(folder: Path) -> list[Section]:
-    """Return the sections in a folder: files of records that have notes, in the notes' order.
+    """Return the questions in a folder, in the order that their notes give.
 
     Parameters
     ----------
     folder
-        With files NAME.jsonl and NAME.toml; `order` in a notes file sorts it, 100 when not given.
+        With files NAME.jsonl of records and NAME.toml of notes on them.
     """
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}; expected one of records and notes")
-    found = []
-    for path in sorted(folder.glob("*.toml")):
-        records = path.with_suffix(".jsonl")
-        if not records.is_file():
-            raise InputError(f"{path} has no records beside it; expected {records}")
-        notes = _read_notes(path)
-        order = notes.pop("order", 100)
-        claims = tuple(Claim.parse(claim, str(path)) for claim in notes.pop("claims", []))
-        unknown = sorted(set(notes) - NOTES)
-        if unknown or "title" not in notes:
-            problem = f"there is no note {unknown[0]!r}" if unknown else "it has no 'title'"
-            known = ", ".join(sorted(NOTES | {"order", "claims"}))
-            raise InputError(f"{path}: {problem} (known: {known})")
-        notes["columns"] = tuple(notes.get("columns", ()))
-        runs = [record for record in read_records([records]) if is_of_run(record)]
-        found.append((order, path.stem, Section(path.stem, runs, claims=claims, **notes)))
+    found = [
+        Section(path.stem, records, read_toml(path.read_text(), Notes, str(path)))
+        for path, records in _with_records(folder)
+    ]
     if not found:
         raise InputError(f"there are no notes (NAME.toml beside NAME.jsonl) in {folder}")
-    return [section for _, _, section in sorted(found, key=lambda item: item[:2])]
+    return sorted(found, key=lambda section: (section.notes.order, section.name))
 
 
-def results_page(sections: Sequence[Section], folder: str, out: str, figures: str) -> str:
-    """Return the page in Markdown.
-
-    Parameters
-    ----------
-    sections
-        From `read_sections`.
-    folder, out, figures
-        Where records come from, where the page goes, and where its figures are, as the page says.
-    """
-    findings = {section.name: section.findings() for section in sections}
-    parts = [HEAD.format(folder=folder, out=out), _overview(sections, findings)]
-    for section in sections:
-        parts.append(_section(section, findings[section.name], figures))
-    return "\n".join(parts)
-
-
-def _overview(sections: Sequence[Section], findings: dict[str, list[Finding]]) -> str:
-    lines = []
-    for section in sections:
-        count = Counter(finding.verdict for finding in findings[section.name] if finding.of_paper)
-        told = [str(count[verdict]) for verdict in VERDICTS]
-        link = f"[{section.title}](#{_anchor(section.title)})"
-        lines.append([link, str(len(section.records)), _cpu_hours(section.records), *told])
-    titles = ["what", "runs", "hours", "claims of the paper that hold", "undecided", "do not hold"]
-    return markdown(titles, lines)
-
-
-def _section(section: Section, findings: list[Finding], figures: str) -> str:
-    lines = [f"## {section.title}", ""]
-    lines += [section.about, ""] if section.about else []
-    lines += [f"- {fact}" for fact in _facts(section)] + [""]
-    lines += [section.table().markdown()]
-    if section.figure is not None:
-        lines += [f"![{section.title}]({figures}/{section.name}.png)", ""]
-    if findings:
-        lines += [_verdicts("the paper's claim", [f for f in findings if f.of_paper])]
-        lines += [_verdicts("our claim", [f for f in findings if not f.of_paper])]
-    reasons = dict.fromkeys(f.why for f in findings if f.verdict != "agrees" and f.why)
-    if reasons:
-        lines += ["Most likely reasons where it does not agree or is undecided:", ""]
-        lines += [f"- {reason}" for reason in reasons] + [""]
-    return "\n".join(lines)
-
-
-def _verdicts(title: str, findings: list[Finding]) -> str:
-    """Return a table of claims and places; what was measured stands under its verdict."""
-    if not findings:
-        return ""
-    lines: dict[tuple[str, str], dict[Verdict, list[str]]] = {}
-    for finding in findings:
-        line = lines.setdefault((finding.claim, finding.where), {v: [] for v in VERDICTS})
-        line[finding.verdict].append(finding.measured)
-    cells = [[*key, *("; ".join(line[v]) for v in VERDICTS)] for key, line in lines.items()]
-    return markdown([title, "where", *VERDICTS], cells)
-
-
-def _facts(section: Section) -> list[str]:
-    """Return what was run, from the records themselves."""
-    runs = [record["run"] for record in section.records]
-    updates = {
-        run["params"]["steps_per_batch"] for run in runs if "steps_per_batch" in run["params"]
-    }
-    images = {record["data"]["images"] for record in section.records}
-    facts = [
-        f"made by `{section.command}`" if section.command else "",
-        f"{len(runs)} runs; seeds {_values({run['seed'] for run in runs})}; updates per batch "
-        f"{_values(updates) or 'none'}; images in a stream {_values(images)}; "
-        f"{_cpu_hours(section.records)} hours in all",
-        f"versions: {_versions(section.records)}",
-        f"cut: {section.cut}" if section.cut else "",
-        f"in full: `{section.in_full}`" if section.in_full else "",
+def read_archive(folder: Path) -> list[Archived]:
+    """Return what lies in the folder `archive` of a folder of results."""
+    return [
+        Archived(path.stem, records, read_toml(path.read_text(), ArchiveNotes, str(path)))
+        for path, records in _with_records(folder / ARCHIVE)
     ]
-    return [fact for fact in facts if fact]
 
 
-def _values(values: set[Any]) -> str:
-    return ", ".join(str(value) for value in sorted(values))
+def archive_replaced(folder: Path) -> int:
+    """Move replaced records to the folder `archive` and return how many there were.
+
+    A record without code is replaced when one of known code, in the same file, has its seed and
+    every setting that it recorded.
+    """
+    moved = 0
+    for path, records in _with_records(folder):
+        known = [record for record in records if code_of(record)]
+        old = [r for r in records if not code_of(r) and any(_replaces(new, r) for new in known)]
+        if not old:
+            continue
+        beside = folder / ARCHIVE / path.name
+        question = read_toml(path.read_text(), Notes, str(path)).question
+        kept = read_records([path.with_suffix(".jsonl")])
+        before = beside.with_suffix(".jsonl")
+        archived = read_records([before]) if before.is_file() else []
+        _write(before, [*archived, *old])
+        if not beside.is_file():
+            why = "Records of known code have replaced them."
+            write_atomic(beside, f"title = {json.dumps(question)}\nwhy = {json.dumps(why)}\n")
+        _write(path.with_suffix(".jsonl"), [record for record in kept if record not in old])
+        moved += len(old)
+    return moved
 
 
-def _versions(records: Sequence[Record]) -> str:
-    found: dict[str, set[str]] = {}
-    for record in records:
-        for name in ("scale-lifelong", "python", "torch", "machine"):
-            found.setdefault(name, set()).add(str(record["versions"].get(name, "unknown")))
-    return ", ".join(f"{name} {_values(values)}" for name, values in found.items())
+def _replaces(new: Record, old: Record) -> bool:
+    settings, recorded = settings_of(new), settings_of(old)
+    same = all(
+        name in settings and same_text(settings[name]) == same_text(value)
+        for name, value in recorded.items()
+    )
+    return same and new["run"]["seed"] == old["run"]["seed"]
 
 
-def _cpu_hours(records: Sequence[Record]) -> str:
-    """Return the CPU's time in hours, or that on the wall where it was not measured."""
-    timings = [record["summary"]["timing"] for record in records]
-    seconds = sum(timing.get("cpu_seconds", timing["wall_seconds"]) for timing in timings)
-    return f"{seconds / 3600:.1f}"
+def _write(path: Path, records: Sequence[Record]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, "".join(json.dumps(record) + "\n" for record in records))
 
 
-def _anchor(title: str) -> str:
-    """Return what Markdown viewers call a heading."""
-    kept = "".join(c for c in title.lower() if c.isalnum() or c in " -_")
-    return kept.replace(" ", "-")
-
-
-def _read_notes(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"cannot read the notes {path}: {error}") from error
+def _with_records(folder: Path) -> Sequence[tuple[Path, list[Record]]]:
+    found = []
+    for path in sorted(folder.glob("*.toml")):
+        beside = path.with_suffix(".jsonl")
+        if not beside.is_file():
+            raise InputError(f"{path} has no records beside it; expected {beside}")
+        found.append((path, [record for record in read_records([beside]) if is_of_run(record)]))
+    return found

@@ -1,4 +1,4 @@
-"""All pictures of one run, from what is in its folder."""
+"""All pictures of one run, from its folder."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scale._errors import InputError
 from scale.data import load_dataset
 from scale.evaluate import protocol_for
+from scale.memory import Memory
 from scale.report.curve import draw_curve
 from scale.report.embedding import draw_embedding
 from scale.report.memory import draw_memory
 from scale.report.stream import draw_streams
 from scale.runs import RunConfig, read_metrics
+from scale.runs.learner import load_learner
 from scale.runs.record import FLOORS_REMEDY, read_json
 from scale.streams import class_over_time, make_order
 
@@ -45,7 +48,8 @@ def draw_run(folder: Path) -> list[Path]:
     if held:
         drawn.append(folder / "memory.png")
         counts = np.array([record["memory"] for record in held])
-        draw_memory(counts, [record["position"] for record in held], names, drawn[-1])
+        positions = [record["position"] for record in held]
+        draw_memory(counts, positions, names, drawn[-1], _images_in_memory(folder))
     drawn.append(folder / "embedding.png")
     draw_embedding(read_snapshots(folder), names, drawn[-1], config.seed)
     return drawn
@@ -78,12 +82,24 @@ def draw_dataset_streams(
     draw_streams(pictures, train.class_names, path)
 
 
+def _images_in_memory(folder: Path) -> NDArray[np.uint8] | None:
+    """Return the images in a run's memory at the end, the oldest first, if its learner is kept."""
+    if not (folder / "learner.safetensors").is_file():
+        return None
+    memory = getattr(load_learner(folder), "memory_", None)
+    if not isinstance(memory, Memory) or memory.images is None:
+        return None
+    images: NDArray[np.uint8] = memory.images[memory.arrivals.argsort()].numpy()
+    return images
+
+
 def _arrivals(folder: Path) -> np.ndarray:
     shares: np.ndarray = np.load(folder / "stream.npy", allow_pickle=False)
     return shares
 
 
 def read_snapshots(folder: Path) -> list[tuple[str, Any, Any]]:
+    """Return title, features and labels at the start, the middle and the end of a run."""
     paths = sorted((folder / "embeddings").glob("*.npz"))
     chosen = [paths[0], paths[len(paths) // 2], paths[-1]] if len(paths) > 2 else paths
     snapshots = []

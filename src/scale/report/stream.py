@@ -1,4 +1,4 @@
-"""In what order the classes arrive."""
+"""The order in which the classes arrive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scale._errors import InputError
-from scale.report._figure import clean, matrix, new_figure, save, shorten
+from scale.report._figure import class_colours, clean, matrix, new_figure, save, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,9 @@ NAMED = 20
 def draw_streams(
     pictures: Mapping[str, ArrayLike], class_names: Sequence[str], path: str | Path
 ) -> None:
-    """Draw streams one below the other: class over time, darker where it is a larger share.
+    """Draw streams one below the other: class over time, stronger where its share is larger.
+
+    Classes have the colours that they have in the other pictures of a run.
 
     Parameters
     ----------
@@ -34,11 +36,13 @@ def draw_streams(
     """
     if not pictures:
         raise InputError("there is no stream to draw; expected at least one")
-    from matplotlib.colors import PowerNorm
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import PowerNorm, to_rgb
 
     names = shorten(class_names, len(class_names))
     # The square root keeps the small shares of an i.i.d. stream visible.
     shades = PowerNorm(0.5, vmin=0, vmax=1)
+    colours = np.array([to_rgb(colour) for colour in class_colours(len(names))])  # (T, 3)
     height = float(np.clip(0.16 * len(names), 0.9, 2.4))
     figure = new_figure(7.2, 0.8 + (height + 0.3) * len(pictures))
     panels = figure.subplots(len(pictures), 1, sharex=True, squeeze=False)[:, 0]
@@ -49,19 +53,19 @@ def draw_streams(
                 f"stream {stream!r} has {table.shape[1]} classes and there are {len(names)} "
                 "class names; expected one name each"
             )
-        image = axes.imshow(
-            table.T,
+        strength = np.asarray(shades(table.T))[:, :, None]  # (T, bins, 1)
+        axes.imshow(
+            1 - strength * (1 - colours[:, None]),
             aspect="auto",
             interpolation="nearest",
-            cmap="Blues",
-            norm=shades,
             extent=(0, 100, len(names) - 0.5, -0.5),
         )
         axes.set_title(stream, loc="left", fontsize=10)
         clean(axes)
         name_classes(axes, names)
     panels[-1].set_xlabel("stream position (%)")
-    bar = figure.colorbar(image, ax=list(panels), fraction=0.03, pad=0.02, aspect=30)
+    scale = ScalarMappable(shades, "Greys")
+    bar = figure.colorbar(scale, ax=list(panels), fraction=0.03, pad=0.02, aspect=30)
     bar.set_label("share of the images (%)")
     bar.set_ticks([0, 0.05, 0.2, 0.5, 1], labels=["0", "5", "20", "50", "100"])
     bar.outline.set_visible(False)

@@ -2,83 +2,116 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scale._errors import InputError
+from scale._names import did_you_mean
 from scale.bench import Record
+from scale.evaluate import MEASURES
 from scale.report import formats
-from scale.report.numbers import difference_lines, number_lines
+from scale.report.groups import (
+    Group,
+    common_settings,
+    floors_of,
+    make_groups,
+    short_code,
+    uses_cpu_time,
+)
+from scale.report.names import with_settings
 from scale.report.paired import Versus, differences_against
-from scale.report.rows import Row, digits_of, make_rows
-from scale.report.sources import is_of_run
+from scale.report.records import runs_of
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-COLUMNS = {
-    "knn": "kNN",
-    "acc": "ACC",
-    "kmeans_acc": "k-means ACC",
-    "nmi": "NMI",
-    "linear": "linear",
-    "knn_full": "kNN, full bank",
-    "average": "kNN over stream",
-    "least": "lowest kNN",
-    "forgetting": "forgetting",
-    "forgetting_seen": "forgetting once seen",
-    "drop": "drop",
-    "time": "wall min",
-    "memory": "peak MB",
-    "paper": "paper",
-}
+COLUMNS = (*MEASURES, "paper", "code")
 """What can be shown of a row, by the name that `--columns` takes."""
 IN_SHORT = ("knn", "acc", "time", "memory", "paper")
-"""What a terminal and LaTeX show when not asked for more."""
+"""Columns of a terminal and of LaTeX when none are named."""
 LESS_NEEDED = ("time", "memory", "acc", "paper")
-"""What a terminal that is too narrow leaves out, in this order."""
+"""Columns that a narrow terminal leaves out, in this order."""
 VERSUS = "versus"
 """The column of differences; it stands behind the measure that is compared."""
+UNKNOWN_CODE, OLD_SETTINGS = "†", "‡"
+DIFFERENCE = (
+    *("against", "against_measure", "difference", "difference_low", "difference_high"),
+    "difference_pairs",
+)
 
 
 @dataclass(frozen=True)
 class ResultsTable:
-    """Rows and what is shown of them."""
+    """Rows, and the columns that are shown."""
 
-    rows: list[Row]
+    rows: list[Group]
     columns: list[str]
     cpu_time: bool
-    """Whether time is that of the CPU, which old records lack."""
+    """Whether time is that of the CPU; otherwise it is that of the clock."""
     versus: Versus | None = None
 
     def title(self, column: str) -> str:
-        """Return a column's title, which says whose time it is, or who is compared with."""
+        """Return a column's title."""
         if column == VERSUS and self.versus is not None:
             return f"vs {self.versus.against}"
-        return "CPU min" if column == "time" and self.cpu_time else COLUMNS[column]
+        if column == "time":
+            return "CPU min" if self.cpu_time else "wall min"
+        if column == "memory":
+            return "peak MB"
+        return MEASURES[column].title if column in MEASURES else column
 
     def cell(self, i: int, column: str) -> str:
         """Return what stands in a column of row `i`."""
+        row = self.rows[i]
+        if column == "paper":
+            return "" if row.paper is None else f"{row.paper:.2f}"
+        if column == "code":
+            return short_code(row)
         if column != VERSUS or self.versus is None:
-            return self.rows[i].cell(column)
+            return row.cell(column)
         difference = self.versus.differences[i]
         if difference is None:
             return ""
-        text = difference.text(digits_of(self.versus.measure))
-        all_seeds = difference.pairs == self.rows[i].seeds
-        return text if all_seeds else f"{text} (n={difference.pairs})"
+        text = difference.text(MEASURES[self.versus.measure].digits)
+        return text if difference.pairs == row.seeds else f"{text} (n={difference.pairs})"
+
+    def name(self, i: int) -> str:
+        """Return a row's name, with marks for what only some of the rows did not record."""
+        row, marks = self.rows[i], ""
+        if not row.code and row.name == row.base and any(other.code for other in self.rows):
+            marks += UNKNOWN_CODE
+        if row.missing and len({other.missing for other in self._learners()}) > 1:
+            marks += OLD_SETTINGS
+        return f"{row.name} {marks}" if marks else row.name
+
+    def notes(self) -> list[str]:
+        """Return what holds for all rows, and what the marks mean."""
+        notes, learners = [], self._learners()
+        common = common_settings(learners)
+        if common:
+            notes.append(f"Shared settings: {with_settings('', common)[2:]}.")
+        if not any(row.code for row in self.rows):
+            notes.append("Code not recorded for any row.")
+        elif not all(row.code for row in self.rows):
+            notes.append(f"{UNKNOWN_CODE} Code not recorded.")
+        missing = dict.fromkeys(name for row in learners for name in row.missing)
+        if missing:
+            mark = f"{OLD_SETTINGS} " if len({row.missing for row in learners}) > 1 else ""
+            notes.append(f"{mark}Settings not recorded: {', '.join(missing)}.")
+        return notes
 
     def markdown(self) -> str:
-        """Return the table in Markdown."""
+        """Return the table in Markdown, and below it the notes."""
         lines = []
         for i, row in enumerate(self.rows):
             cells = [self.cell(i, column) for column in self.columns]
-            lines.append([row.dataset, row.stream, row.features, str(row.seeds), *cells])
+            lines.append([row.dataset, row.stream, self.name(i), str(row.seeds), *cells])
         titles = ["dataset", "stream", "features", "seeds", *map(self.title, self.columns)]
-        return formats.markdown(titles, lines)
+        below = "".join(f"\n{note}\n" for note in [" ".join(self.notes())] if note)
+        return formats.markdown(titles, lines) + below
 
     def latex(self) -> str:
         """Return a table for each dataset and stream in LaTeX, for the package booktabs."""
@@ -86,14 +119,14 @@ class ResultsTable:
         for place, of_rows in self._places():
             columns = self._filled(of_rows)
             tables.append(formats.latex(place, *self._grid(of_rows, columns)))
-        return "\n".join(tables)
+        return "\n".join([*tables, *(f"% {note}\n" for note in self.notes())])
 
     def csv(self) -> str:
         """Return a line of numbers for each row: mean, standard deviation and n of each column."""
-        names = [name for name in self.columns if name != VERSUS]
-        lines = number_lines(self.rows, names, self.cpu_time)
+        names = [name for name in self.columns if name not in (VERSUS, "code")]
+        lines = [self._titles(names), *(self._numbers(row, names) for row in self.rows)]
         if self.versus is not None:
-            extra = difference_lines(self.versus)
+            extra = _difference_lines(self.versus)
             lines = [[*line, *more] for line, more in zip(lines, extra, strict=True)]
         return formats.csv_text(lines)
 
@@ -106,6 +139,9 @@ class ResultsTable:
             Leave out columns, the less needed first, until the numbers fit into it.
         """
         return [self._of_place(place, of_rows, width) for place, of_rows in self._places()]
+
+    def _learners(self) -> list[Group]:
+        return [row for row in self.rows if not row.is_floor]
 
     def _of_place(self, place: str, of_rows: list[int], width: int | None) -> Table:
         columns = self._filled(of_rows)
@@ -120,11 +156,8 @@ class ResultsTable:
 
     def _places(self) -> list[tuple[str, list[int]]]:
         """Return each dataset and stream with the numbers of its rows."""
-
-        def place(i: int) -> tuple[str, str]:
-            return self.rows[i].dataset, self.rows[i].stream
-
-        return [(" ".join(key), list(rows)) for key, rows in groupby(range(len(self.rows)), place)]
+        places = groupby(range(len(self.rows)), lambda i: self.rows[i].place)
+        return [(" ".join(place), list(of_rows)) for place, of_rows in places]
 
     def _filled(self, of_rows: list[int]) -> list[str]:
         return [column for column in self.columns if any(self.cell(i, column) for i in of_rows)]
@@ -132,10 +165,25 @@ class ResultsTable:
     def _grid(self, of_rows: list[int], columns: list[str]) -> tuple[list[str], list[list[str]]]:
         """Return the titles and cells of some rows on one dataset and stream."""
         lines = [
-            [self.rows[i].features, str(self.rows[i].seeds), *(self.cell(i, c) for c in columns)]
+            [self.name(i), str(self.rows[i].seeds), *(self.cell(i, column) for column in columns)]
             for i in of_rows
         ]
         return ["features", "seeds", *map(self.title, columns)], lines
+
+    def _titles(self, names: Sequence[str]) -> list[Any]:
+        titles: list[Any] = ["dataset", "stream", "features", "floor", "seeds", "code", "missing"]
+        units = {"time": "cpu_minutes" if self.cpu_time else "wall_minutes", "memory": "peak_mb"}
+        for name in names:
+            own = [f"{units.get(name, name)}_{what}" for what in ("mean", "sd", "n")]
+            titles += ["paper_knn"] if name == "paper" else own
+        return titles
+
+    def _numbers(self, row: Group, names: Sequence[str]) -> list[Any]:
+        floor, code = "yes" if row.is_floor else "no", row.code.get("digest", "")
+        line = [row.dataset, row.stream, row.name, floor, row.seeds, code, " ".join(row.missing)]
+        for name in names:
+            line += [row.paper] if name == "paper" else _spread(row.values(name))
+        return line
 
 
 def make_table(
@@ -147,46 +195,60 @@ def make_table(
 ) -> ResultsTable:
     """Return a table of records: a row for each setting and for each floor beside it.
 
+    Rows of a dataset and stream go from the best kNN to the worst.
+
     Parameters
     ----------
     records
         What finished runs left; lines of other kinds among them are passed over.
     columns
-        Names from `COLUMNS`; when none is given, all that have a value.
+        Names from `COLUMNS`; when none is given, all that have a value, but the code.
     against
         A row's name, its method or its variant: the others' differences to it are shown, paired
         over seeds.
     measure
-        The column that is compared; the first of the `columns`, or kNN, when not given.
+        The column that is compared. The default is the first of the `columns`, or kNN.
     """
     for name in columns:
         _check(name, "column", COLUMNS)
-    comparable = [name for name in COLUMNS if name != "paper"]
     if measure is not None:
-        _check(measure, "measure", comparable)
+        _check(measure, "measure", MEASURES)
     if measure is not None and against is None:
         raise InputError("a measure is compared with a row; name it too: --against NAME")
-    of_runs = [record for record in records if is_of_run(record)]
-    if not of_runs:
-        raise InputError(
-            f"there are no records of runs in what was given, {len(records)} line(s) in all; "
-            "scale run and scale bench make them"
-        )
-    cpu_time = all("cpu_seconds" in record["summary"]["timing"] for record in of_runs)
-    rows = make_rows(of_runs, cpu_time)
-    shown = list(columns) or [name for name in COLUMNS if any(row.cell(name) for row in rows)]
+    runs = runs_of(records)
+    groups = make_groups(runs)
+    rows = sorted([*groups, *floors_of(groups)], key=lambda row: (*row.place, -row.mean("knn")))
+    plain = ResultsTable(rows, list(COLUMNS[:-1]), uses_cpu_time(runs))
+    shown = list(columns) or plain._filled(list(range(len(rows))))
     if against is None:
-        return ResultsTable(rows, shown, cpu_time)
-    compared = measure or next((name for name in shown if name in comparable), "knn")
+        return ResultsTable(rows, shown, plain.cpu_time)
+    compared = measure or next((name for name in shown if name in MEASURES), "knn")
     if compared not in shown:
         shown.insert(0, compared)
     shown.insert(shown.index(compared) + 1, VERSUS)
     differences = differences_against(rows, against, compared)
-    return ResultsTable(rows, shown, cpu_time, Versus(against, compared, differences))
+    return ResultsTable(rows, shown, plain.cpu_time, Versus(against, compared, differences))
 
 
-def _check(name: str, what: str, known: Sequence[str] | dict[str, str]) -> None:
+def _difference_lines(versus: Versus) -> list[list[Any]]:
+    """Return a line of titles, and one for each row that is compared or not."""
+    lines: list[list[Any]] = [list(DIFFERENCE)]
+    for found in versus.differences:
+        numbers: list[Any] = [None, None, None, 0]
+        if found is not None:
+            numbers = [found.mean, *(found.interval or (None, None)), found.pairs]
+        lines.append([versus.against, versus.measure, *numbers])
+    return lines
+
+
+def _spread(values: list[float]) -> list[Any]:
+    """Return mean, standard deviation and n."""
+    mean = statistics.mean(values) if values else None
+    sd = statistics.stdev(values) if len(values) > 1 else None
+    return [mean, sd, len(values)]
+
+
+def _check(name: str, what: str, known: Iterable[str]) -> None:
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, known)
         raise InputError(f"there is no {what} {name!r}{hint} (known: {', '.join(known)})")

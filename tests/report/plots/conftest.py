@@ -1,4 +1,4 @@
-"""Records as runs leave them, made by hand: what is in a figure can be told from them."""
+"""Records for figures, and a check of the texts of a figure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import json
 
 import pytest
 
-FLOORS = {"random": 20.0, "pixels": 21.0, "pca": 30.0}
+from tests.report.records import record
+
+FLOORS = {"random": 20.0, "pixels": 21.0, "pca (bank)": 30.0}
+OPTIONS = ("stream_batch", "validation", "samples_per_class")
 
 
 def make_record(
@@ -20,35 +23,13 @@ def make_record(
     marks=None,
     **params,
 ):
-    options = {name: params.pop(name) for name in ("stream_batch", "validation") if name in params}
-    run = {"dataset": dataset, "stream": stream, "method": method, "seed": seed}
-    record = {
-        "run": {**run, **options, "params": params},
-        "data": {"class_names": ["a", "b"]},
-        "summary": {
-            "knn": knn,
-            "acc": knn / 2,
-            "floors": {name: {"knn": value, "acc": value / 2} for name, value in FLOORS.items()},
-            "timing": {"wall_seconds": 1.0},
-        },
-        **(marks or {}),
-    }
+    options = {name: params.pop(name) for name in OPTIONS if name in params}
+    place = {"dataset": dataset, "stream": stream, **options}
+    floors = {name.removesuffix(" (bank)"): value for name, value in FLOORS.items()}
+    marks = dict(marks or {})
     if curve is not None:
-        record["curve"] = {"position": [100 * i for i in range(len(curve))], "knn": curve}
-    return record
-
-
-def make_timing(part, seconds, paper_name):
-    method, _, batches = paper_name.partition(" ")
-    axes = {"part": part}
-    if batches:
-        n, m = map(int, batches.split("+"))
-        axes |= {"method": method, "n": n, "m": m}
-    else:
-        axes |= {"memory_policy": method, "dataset": "digits", "n": 64, "memory_size": 640}
-    timing = {"seconds": seconds, "deviation": 0.001, "repeats": 5}
-    marks = {"experiment": "time", "variant": part, "job": paper_name}
-    return {**marks, "axes": axes, "timing": timing, "threads": 1}
+        marks["curve"] = {"position": [100 * i for i in range(len(curve))], "knn": curve}
+    return record(method, seed, knn, **place, params=params, floors=floors, marks=marks)
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import pytest
 from scale._errors import InputError, UnknownNameError
 from scale.bench import load_experiment
 from scale.report.plots import Selection, draw_bars
-from scale.report.plots.groups import METHOD_ORDER
-from scale.report.plots.style import styles
+from scale.report.plots.style import METHOD_ORDER, styles
 from tests.report.plots.conftest import FLOORS, make_record
 
 STREAMS = ("iid", "seq", "seq-bl", "seq-im", "seq-cc")
@@ -118,23 +117,6 @@ def test_the_papers_value_is_an_open_diamond_named_paper(check_texts):
     assert not [line for line in short.axes[0].lines if line.get_marker() == "D"]
 
 
-def test_settings_of_one_method_are_told_apart_by_what_differs():
-    records = [make_record(30.0, mu=mu) for mu in (0.3, 0.3, 0.9)]
-    records.append(make_record(31.0, mu=0.3, lr=0.1))
-    (axes,) = draw_bars(Selection(records)).axes
-    names = [label.get_text().replace("\n", " ") for label in axes.get_xticklabels()]
-    assert names == ["scale", "scale, lr 0.1", "scale, mu 0.9"]
-
-
-def test_a_record_older_than_an_option_is_of_the_same_setting():
-    older, newer = make_record(30.0), make_record(40.0, seed=1)
-    older["run"].pop("bank_size", None)
-    newer["run"]["bank_size"] = 1000  # what CIFAR-10 usually has
-    (axes,) = draw_bars(Selection([older, newer])).axes
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["scale"]
-    assert axes.patches[0].get_height() == pytest.approx(35.0)
-
-
 def test_what_is_unusual_for_all_runs_is_said_in_the_title():
     (axes,) = draw_bars(Selection([make_record(30.0, validation=True)])).axes
     assert axes.get_title(loc="left") == "cifar10, seq, validation"
@@ -143,5 +125,5 @@ def test_what_is_unusual_for_all_runs_is_said_in_the_title():
 def test_unknown_and_missing_measures_are_refused():
     with pytest.raises(UnknownNameError, match="no measure is called 'knnn'"):
         draw_bars(Selection([make_record(30.0)], None, "knnn"))
-    with pytest.raises(InputError, match="no record tells linear"):
+    with pytest.raises(InputError, match="no record has linear"):
         draw_bars(Selection([make_record(30.0)], None, "linear"))

@@ -5,7 +5,7 @@ import pytest
 
 from scale._errors import InputError, UnknownNameError
 from scale.report.plots import Selection, draw_curves
-from scale.report.plots.groups import METHOD_ORDER
+from scale.report.plots.style import METHOD_ORDER
 from tests.report.plots.conftest import make_record
 
 LENGTHS = ([10.0, 20.0, 30.0], [12.0, 26.0, 36.0])
@@ -57,7 +57,7 @@ def test_lines_are_named_at_their_ends_and_floors_are_dashed(check_texts):
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["cifar10, iid", "cifar10, seq"]
     for axes in figure.axes:
         names = {text.get_text() for text in axes.texts}
-        assert names == {"scale", "simclr", "random", "pixels", "pca"}
+        assert names == {"scale", "simclr", "random", "pixels", "pca (bank)"}
     assert not figure.legends
     check_texts(figure)
 
@@ -66,7 +66,7 @@ def test_many_methods_get_a_legend_instead_of_names_at_the_ends(check_texts):
     methods = [name for name in METHOD_ORDER if name not in ("scale", "random", "pixels", "pca")]
     figure = draw_curves(Selection(curve_records(methods)))
     assert len(figure.legends[0].get_texts()) == len(methods)
-    assert {text.get_text() for text in figure.axes[0].texts} == {"random", "pixels", "pca"}
+    assert {text.get_text() for text in figure.axes[0].texts} == {"random", "pixels", "pca (bank)"}
     check_texts(figure)
 
 

@@ -6,8 +6,7 @@ from scale.report.plots.figure import FIGURES, draw_figure
 from scale.report.plots.heatmap import draw_heatmap
 from scale.report.plots.lines import draw_lines
 from scale.report.plots.maps import draw_maps
-from scale.report.plots.selection import Selection, select
-from scale.report.plots.timings import draw_timings
+from scale.report.records import Selection, select
 
 __all__ = [
     "FIGURES",
@@ -18,6 +17,5 @@ __all__ = [
     "draw_heatmap",
     "draw_lines",
     "draw_maps",
-    "draw_timings",
     "select",
 ]

@@ -1,14 +1,21 @@
-"""Which settings were varied, and how their values are told."""
+"""Groups in the order in which they are drawn, and the settings that make axes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from scale._errors import InputError
+from scale._names import unknown_name
 from scale.bench import Experiment, Record
-from scale.report.plots.groups import PLACE, settings_of
+from scale.evaluate import MEASURES
+from scale.report.groups import Group, make_groups
+from scale.report.names import NOT_RECORDED, differing, settings_of
+from scale.report.plots.style import METHOD_ORDER, STREAM_ORDER
+from scale.report.records import Selection
 
+PLACE = ("dataset", "stream", "method")
 PAPER_NAMES = {
     "lam": "λ, weight of the forgetting loss",
     "mu": "μ, threshold of the pseudo-positives",
@@ -17,6 +24,30 @@ PAPER_NAMES = {
     "stream_batch": "n, images in a stream batch",
     "memory_batch": "m, images replayed in an update",
 }
+
+
+def drawn_groups(selection: Selection, apart: Sequence[str] = ()) -> list[Group]:
+    """Return the groups that have the measure, in the order of the experiment or of the paper.
+
+    Parameters
+    ----------
+    selection
+        What is drawn.
+    apart
+        Settings that have an axis of their own, and so are no part of a name.
+    """
+    measure = selection.measure
+    if measure not in MEASURES:
+        raise unknown_name("measure", measure, MEASURES)
+    groups = [group for group in make_groups(selection.records, apart) if group.values(measure)]
+    if not groups:
+        raise InputError(f"no record has {measure}; was the run evaluated?")
+    return in_order(groups, selection.experiment)
+
+
+def in_order(groups: Sequence[Group], experiment: Experiment | None) -> list[Group]:
+    """Return groups in the order of the experiment's datasets, streams, variants and methods."""
+    return sorted(groups, key=lambda group: _rank(group, experiment))
 
 
 def varied_settings(
@@ -32,8 +63,7 @@ def varied_settings(
         told = f"experiment {experiment.name} varies"
     else:
         settings = [settings_of(record) for record in records]
-        names = dict.fromkeys(name for each in settings for name in each if name not in PLACE)
-        found = [n for n in names if len({tell_value(each.get(n)) for each in settings}) > 1]
+        found = [name for name in differing(settings) if name not in PLACE]
         told = "the records differ in"
         if len(found) > count:
             found, told = [], f"{told} {', '.join(found)}"
@@ -47,8 +77,19 @@ def varied_settings(
     return found[:count]
 
 
+def value_of(group: Group, setting: str) -> Any:
+    """Return a group's value of a setting, or that it is not recorded."""
+    return group.settings.get(setting, NOT_RECORDED)
+
+
+def values_of(groups: Sequence[Group], setting: str) -> list[Any]:
+    """Return a setting's values in the order of an axis: numbers first."""
+    values = list({tell_value(v): v for v in (value_of(g, setting) for g in groups)}.values())
+    return sorted(values, key=lambda v: (0, v, "") if is_number(v) else (1, 0, tell_value(v)))
+
+
 def axis_name(setting: str) -> str:
-    """Return what the axis of a setting is called: the paper's letter, where it has one."""
+    """Return the name of a setting's axis: the paper's letter, where it has one."""
     return PAPER_NAMES.get(setting, setting)
 
 
@@ -66,3 +107,27 @@ def tell_value(value: Any) -> str:
     ('0', '0.1', '128', 'psa')
     """
     return f"{value:g}" if is_number(value) else str(value)
+
+
+def _rank(group: Group, experiment: Experiment | None) -> tuple[Any, ...]:
+    axes = experiment.axes if experiment else {}
+    variants = list(experiment.variants) if experiment else []
+    variant = next(iter(group.records.values())).get("variant", "")
+    return (
+        *_place_in([*axes.get("dataset", [])], group.dataset),
+        *_place_in(STREAM_ORDER, group.settings["stream"]),
+        group.stream,
+        *_place_in(variants, variant),
+        *_place_in([*axes.get("method", []), *METHOD_ORDER], group.settings["method"]),
+        _natural(group.name),
+    )
+
+
+def _natural(text: str) -> list[str | float]:
+    """Return a key that sorts by the numbers in a text, not by their digits."""
+    parts = re.split(r"(\d+\.?\d*)", text)  # text and numbers take turns
+    return [float(part) if i % 2 else part for i, part in enumerate(parts)]
+
+
+def _place_in(order: Sequence[str], name: str) -> tuple[int, str]:
+    return (list(order).index(name), "") if name in order else (len(order), name)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import groupby
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scale.methods import METHODS
+from scale.evaluate import MEASURES
 from scale.report._figure import GREY
-from scale.report.paper import paper_key, paper_knn
-from scale.report.plots.groups import Group, check_measure, make_groups
-from scale.report.plots.selection import Selection
+from scale.report.groups import FLOOR, Group, floors_of
+from scale.report.plots.axes import drawn_groups
 from scale.report.plots.style import (
     INK,
     Style,
+    code_told,
     deviation,
     dress,
     label_lines,
@@ -27,6 +26,7 @@ from scale.report.plots.style import (
     seeds_told,
     styles,
 )
+from scale.report.records import Selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,21 +43,20 @@ def draw_bars(selection: Selection) -> Figure:
 
     A method that sees labels is a line across its group; floors are dashed.
     """
-    groups = make_groups(selection.runs("bars"), selection.experiment)
-    ylabel = check_measure(selection.measure, groups)
-    groups = [group for group in groups if group.values(selection.measure)]
+    groups = drawn_groups(selection)
+    floors = floors_of(groups)
     by_panel = [list(found) for _, found in groupby(groups, lambda group: group.panel)]
-    named_below = max(len({group.stream for group in panel}) for panel in by_panel) == 1
+    named_below = max(len({group.column for group in panel}) for panel in by_panel) == 1
     figure, axes = panels(len(by_panel), 1, 3.2 if named_below else 2.6)
     marks = styles([group.name for group in groups])
     labels = []
     for panel, found in zip(axes, by_panel, strict=True):
-        labels.append(_draw_panel(panel, found, selection, marks, named_below))
-        panel.set_ylabel(ylabel)
+        labels.append(_draw_panel(panel, found, floors, selection.measure, marks, named_below))
+        panel.set_ylabel(MEASURES[selection.measure].axis)
     if named_below:
         _name_once(axes)
     legend(figure, _handles(groups, selection, {} if named_below else marks))
-    note(figure, _note(groups, selection))
+    note(figure, _note(groups, floors, selection.measure))
     label_lines(figure, axes, labels)
     return figure
 
@@ -65,19 +64,20 @@ def draw_bars(selection: Selection) -> Figure:
 def _draw_panel(
     axes: Axes,
     groups: list[Group],
-    selection: Selection,
+    floors: list[Group],
+    measure: str,
     marks: dict[str, Style],
     named_below: bool,
 ) -> list[tuple[float, str, str]]:
     """Draw the groups of a panel and return what its lines are called, at the last of them."""
-    measure, ticks = selection.measure, dict[float, str]()
+    ticks = dict[float, str]()
     labels, bars = list[tuple[float, str, str]](), list[tuple[float, list[float]]]()
     names = list(dict.fromkeys(group.name for group in groups if not group.sees_labels))
     width = (0.96 if named_below else 0.86) / max(len(names), 1)
     thick = min(0.9 * width, 0.12)
-    for place, (stream, found) in enumerate(groupby(groups, lambda group: group.stream)):
+    for place, (stream, found) in enumerate(groupby(groups, lambda group: group.column)):
         of_stream = list(found)
-        labels = _draw_floors(axes, place, of_stream, measure)
+        labels = _draw_floors(axes, place, of_stream[0], floors, measure)
         for group in of_stream:
             values = group.values(measure)
             paper = paper_value(group, measure)
@@ -96,22 +96,14 @@ def _draw_panel(
         if not named_below:
             ticks[place] = stream
     _draw_seeds(axes, bars, thick)
-    title = groups[0].place if named_below else groups[0].panel
+    title = groups[0].title if named_below else groups[0].panel
     _dress_bars(axes, title, ticks, named_below)
     return labels
 
 
 def paper_value(group: Group, measure: str) -> float | None:
-    """Return the paper's own value, where it has one for this dataset, stream and setting."""
-    run = group.records[0]["run"]
-    if measure != "knn" or run["method"] not in METHODS:
-        return None
-    return _of_paper(group.dataset).get(paper_key(run))
-
-
-@lru_cache(maxsize=64)
-def _of_paper(dataset: str) -> dict[str, float]:
-    return paper_knn([dataset])
+    """Return the paper's own value, which is one of kNN."""
+    return group.paper if measure == "knn" else None
 
 
 def _draw_seeds(axes: Axes, bars: Sequence[tuple[float, Sequence[float]]], width: float) -> None:
@@ -155,16 +147,17 @@ def _draw_reference(
 
 
 def _draw_floors(
-    axes: Axes, place: int, groups: Sequence[Group], measure: str
+    axes: Axes, place: int, group: Group, floors: Sequence[Group], measure: str
 ) -> list[tuple[float, str, str]]:
-    best = max(groups, key=lambda group: len(group.records))
-    floors = best.floors(measure)
-    own = {group.settings["method"] for group in groups}  # a floor that was run is a bar already
-    shown = {name: value for name, value in floors.items() if name not in own}
-    for value in shown.values():
-        line: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": DASHED, "zorder": 3}
-        axes.hlines(value, place - 0.5, place + 0.5, **line)
-    return [(value, name, GREY) for name, value in shown.items()]
+    """Draw the floors of a group's dataset and stream, and return what they are called."""
+    labels = []
+    for floor in floors:
+        if floor.place == group.place and floor.values(measure):
+            value = floor.mean(measure)
+            line: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": DASHED}
+            axes.hlines(value, place - 0.5, place + 0.5, **line, zorder=3)
+            labels.append((value, floor.name.removeprefix(FLOOR), GREY))
+    return labels
 
 
 def _dress_bars(axes: Axes, title: str, ticks: dict[float, str], named_below: bool) -> None:
@@ -204,13 +197,13 @@ def _handles(groups: Sequence[Group], selection: Selection, marks: dict[str, Sty
     return handles
 
 
-def _note(groups: Sequence[Group], selection: Selection) -> str:
+def _note(groups: Sequence[Group], floors: Sequence[Group], measure: str) -> str:
     told = seeds_told(groups)
     if told != "one seed":
         told += ", ± standard deviation; dots: each seed"
-    if any(group.floors(selection.measure) for group in groups):
+    if any(floor.values(measure) for floor in floors):
         told += "; dashed: features that learn nothing"
-    return told
+    return told + code_told(groups)
 
 
 _WHISKERS: dict[str, Any] = {"ecolor": INK, "elinewidth": 0.9, "capsize": 1.5, "zorder": 4}

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scale._errors import InputError, UnknownNameError
+from scale._errors import InputError
+from scale._names import unknown_name
 from scale.bench import Record
-from scale.report._figure import GREY
+from scale.evaluate import MEASURES
+from scale.report._figure import GREY, tell_start
+from scale.report.groups import FLOOR, Group, floors_of, make_groups
+from scale.report.plots.axes import in_order
 from scale.report.plots.bars import DASHED
-from scale.report.plots.groups import MEASURES, Group, make_groups
-from scale.report.plots.selection import Selection
 from scale.report.plots.style import (
     Style,
+    code_told,
     dress,
     label_lines,
     legend,
@@ -26,6 +29,7 @@ from scale.report.plots.style import (
     seeds_told,
     styles,
 )
+from scale.report.records import Selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,18 +45,21 @@ def draw_curves(selection: Selection) -> Figure:
     Names stand at the ends of the lines, or in a legend when there are too many of them.
     """
     measure = selection.measure
-    groups = make_groups(_with_curves(selection.runs("curves"), measure), selection.experiment)
-    places = groupby(groups, lambda group: (group.panel, group.stream))
+    found_groups = make_groups(_with_curves(selection.records, measure))
+    groups, floors = in_order(found_groups, selection.experiment), floors_of(found_groups)
+    places = groupby(groups, lambda group: (group.panel, group.column))
     by_panel = [list(found) for _, found in places]
     figure, axes = panels(len(by_panel), 2, 2.7)
     marks = styles([group.name for group in groups])
     labels = []
     for panel, found in zip(axes, by_panel, strict=True):
-        labels.append(_draw_panel(panel, found, measure, marks))
-        dress(panel, found[0].place, MEASURES[measure])
+        labels.append(_draw_panel(panel, found, floors, measure, marks))
+        dress(panel, found[0].title, MEASURES[measure].axis)
+        tell_start(panel)
     seeds = seeds_told(groups)
     band = "" if seeds == "one seed" else ", band ± standard deviation"
-    note(figure, f"{seeds}{band}; grey and dashed: features that learn nothing")
+    dashed = "; grey and dashed: features that learn nothing"
+    note(figure, f"{seeds}{band}{dashed}{code_told(groups)}")
     _name_lines(figure, axes, labels, marks)
     return figure
 
@@ -63,7 +70,7 @@ def average_curve(group: Group, measure: str) -> Curve:
     The lengths of streams may differ from seed to seed: the first evaluations are put together,
     then the second ones, at their average position.
     """
-    curves = [record["curve"] for record in group.records]
+    curves = [record["curve"] for record in group.records.values()]
     longest = max(curves, key=lambda curve: len(curve["position"]))
     shares = np.array(longest["position"]) / max(longest["position"][-1], 1)
     positions, values = [], []
@@ -86,22 +93,25 @@ def _with_curves(records: list[Record], measure: str) -> list[Record]:
             "make them anew from the folders of their runs: scale table RUNS --to NEW.jsonl"
         )
     if measure not in known:
-        raise UnknownNameError(
-            f"no measure called {measure!r} is taken along the stream (known: {', '.join(known)})"
-        )
+        raise unknown_name("measure along the stream", measure, known)
     return [record for record in records if measure in record.get("curve", {})]
 
 
 def _draw_panel(
-    axes: Axes, groups: Sequence[Group], measure: str, marks: dict[str, Style]
+    axes: Axes,
+    groups: Sequence[Group],
+    floors: Sequence[Group],
+    measure: str,
+    marks: dict[str, Style],
 ) -> list[tuple[float, str, str]]:
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     labels = []
-    floors = max(groups, key=lambda group: len(group.records)).floors(measure)
-    for name, value in floors.items():
-        axes.axhline(value, color=GREY, linewidth=0.9, linestyle=DASHED, zorder=1)
-        labels.append((value, name, GREY))
+    for floor in floors:
+        if floor.place == groups[0].place and floor.values(measure):
+            value = floor.mean(measure)
+            axes.axhline(value, color=GREY, linewidth=0.9, linestyle=DASHED, zorder=1)
+            labels.append((value, floor.name.removeprefix(FLOOR), GREY))
     end = 1.0
     for group in groups:
         style = marks[group.name]

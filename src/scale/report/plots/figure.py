@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scale._errors import InputError, ScaleError, UnknownNameError
+from scale._errors import InputError, ScaleError
 from scale._files import atomic_path
+from scale._names import unknown_name
 from scale.report.plots.bars import draw_bars
 from scale.report.plots.curves import draw_curves
 from scale.report.plots.heatmap import draw_heatmap
 from scale.report.plots.lines import draw_lines
 from scale.report.plots.maps import draw_maps
-from scale.report.plots.selection import Selection, select
 from scale.report.plots.style import for_print
-from scale.report.plots.timings import draw_timings
+from scale.report.records import Selection, select
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +26,6 @@ FIGURES: dict[str, Callable[[Selection], Figure]] = {
     "lines": draw_lines,
     "heatmap": draw_heatmap,
     "maps": draw_maps,
-    "timings": draw_timings,
 }
 """What records can be drawn as."""
 PRINT_DPI = 300
@@ -65,7 +64,7 @@ def draw_figure(
     if out.suffix.lower() not in METADATA:
         raise InputError(f"{out} does not end in .png, .pdf or .svg; figures are written as those")
     if kind is not None and kind not in FIGURES:
-        raise UnknownNameError(f"no figure is called {kind!r} (known: {', '.join(FIGURES)})")
+        raise unknown_name("figure", kind, FIGURES)
     selection = select(
         list(sources),
         experiment=experiment,
@@ -74,13 +73,13 @@ def draw_figure(
         datasets=datasets,
         streams=streams,
     )
-    kind = kind or _usual_kind(selection)
+    kind = kind or _default_kind(selection)
     with for_print():
         _save(FIGURES[kind](selection), out)
     return kind
 
 
-def _usual_kind(selection: Selection) -> str:
+def _default_kind(selection: Selection) -> str:
     kind = selection.experiment.kind if selection.experiment else "bars"
     return "bars" if kind == "table" else kind
 

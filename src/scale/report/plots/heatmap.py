@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scale._errors import InputError
+from scale.evaluate import MEASURES
 from scale.report._figure import GREY
-from scale.report.plots.axes import axis_name, is_number, tell_value, varied_settings
-from scale.report.plots.groups import Group, check_measure, make_groups
-from scale.report.plots.selection import Selection
-from scale.report.plots.style import deviation, note, panels, seeds_told
+from scale.report.groups import Group
+from scale.report.plots.axes import (
+    axis_name,
+    drawn_groups,
+    tell_value,
+    value_of,
+    values_of,
+    varied_settings,
+)
+from scale.report.plots.style import code_told, deviation, note, panels, seeds_told
+from scale.report.records import Selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,11 +35,10 @@ def draw_heatmap(selection: Selection) -> Figure:
 
     All panels share one scale of colours. A pair without a run is an empty cell that says so.
     """
-    records, measure = selection.runs("heatmaps"), selection.measure
-    across, up = varied_settings(records, selection.experiment, 2, "heatmaps")
-    groups = make_groups(records, selection.experiment, [across, up])
-    name = check_measure(measure, groups)
-    found = groupby(groups, lambda group: (group.place, group.name))
+    measure = selection.measure
+    across, up = varied_settings(selection.records, selection.experiment, 2, "heatmaps")
+    groups = drawn_groups(selection, [across, up])
+    found = groupby(groups, lambda group: (group.title, group.name))
     several = len({group.name for group in groups}) > 1
     by_panel = [(", ".join(key) if several else key[0], list(cells)) for key, cells in found]
     means = [float(np.mean(g.values(measure))) for g in groups if g.values(measure)]
@@ -40,10 +47,11 @@ def draw_heatmap(selection: Selection) -> Figure:
         image = _draw_panel(panel, cells, (across, up), measure, (min(means), max(means)))
         panel.set_title(title, loc="left", fontsize=9)
     bar = figure.colorbar(image, ax=axes, shrink=0.85, pad=0.02)
-    bar.set_label(name)
+    bar.set_label(MEASURES[measure].axis)
     bar.outline.set_visible(False)
     seeds = seeds_told(groups)
-    note(figure, seeds if seeds == "one seed" else f"{seeds}, ± standard deviation")
+    spread = "" if seeds == "one seed" else ", ± standard deviation"
+    note(figure, f"{seeds}{spread}{code_told(groups)}")
     return figure
 
 
@@ -54,10 +62,10 @@ def _draw_panel(
     measure: str,
     limits: tuple[float, float],
 ) -> AxesImage:
-    x, y = (_values(groups, setting) for setting in settings)
+    x, y = (values_of(groups, setting) for setting in settings)
     cells: dict[tuple[int, int], list[float]] = {}
     for group in groups:
-        place = (x.index(group.settings.get(settings[0])), y.index(group.settings.get(settings[1])))
+        place = (x.index(value_of(group, settings[0])), y.index(value_of(group, settings[1])))
         if place in cells:
             raise InputError(
                 f"several settings have the same {settings[0]} and {settings[1]}; choose among "
@@ -77,11 +85,6 @@ def _draw_panel(
     axes.set_xlabel(axis_name(settings[0]))
     axes.set_ylabel(axis_name(settings[1]))
     return image
-
-
-def _values(groups: Sequence[Group], setting: str) -> list[Any]:
-    values = list({tell_value(v): v for v in (g.settings.get(setting) for g in groups)}.values())
-    return sorted(values, key=lambda v: (0, v, "") if is_number(v) else (1, 0, tell_value(v)))
 
 
 def _write_cells(

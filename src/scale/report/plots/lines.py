@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scale.report.plots.axes import axis_name, is_number, tell_value, varied_settings
-from scale.report.plots.groups import Group, check_measure, make_groups
-from scale.report.plots.selection import Selection
+from scale.evaluate import MEASURES
+from scale.report._figure import tell_start
+from scale.report.groups import Group
+from scale.report.plots.axes import (
+    axis_name,
+    drawn_groups,
+    is_number,
+    tell_value,
+    value_of,
+    values_of,
+    varied_settings,
+)
 from scale.report.plots.style import (
     Style,
+    code_told,
     deviation,
     dress,
     label_lines,
@@ -24,6 +34,7 @@ from scale.report.plots.style import (
     seeds_told,
     styles,
 )
+from scale.report.records import Selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,23 +46,22 @@ Line = tuple[str, list[Group]]
 
 def draw_lines(selection: Selection) -> Figure:
     """Draw a measure over the setting that was varied: a line for each stream or method."""
-    records = selection.runs("lines")
-    (setting,) = varied_settings(records, selection.experiment, 1, "lines")
-    groups = make_groups(records, selection.experiment, [setting])
-    ylabel = check_measure(selection.measure, groups)
-    groups = [group for group in groups if group.values(selection.measure)]
+    (setting,) = varied_settings(selection.records, selection.experiment, 1, "lines")
+    groups = drawn_groups(selection, [setting])
     by_panel = [list(found) for _, found in groupby(groups, lambda group: group.panel)]
     figure, axes = panels(len(by_panel), 2, 2.9)
     lines = [_lines(found) for found in by_panel]
     marks = styles(list(dict.fromkeys(name for found in lines for name, _ in found)))
     labels = []
     for panel, found, of_panel in zip(axes, lines, by_panel, strict=True):
-        values = _values(of_panel, setting)
+        values = values_of(of_panel, setting)
         labels.append(_draw_panel(panel, found, setting, values, selection.measure, marks))
-        dress(panel, of_panel[0].panel, ylabel)
+        dress(panel, of_panel[0].panel, MEASURES[selection.measure].axis)
+        tell_start(panel)
         panel.set_xlabel(axis_name(setting))
     seeds = seeds_told(groups)
-    note(figure, seeds if seeds == "one seed" else f"{seeds}, ± standard deviation")
+    spread = "" if seeds == "one seed" else ", ± standard deviation"
+    note(figure, f"{seeds}{spread}{code_told(groups)}")
     fits = max(map(len, labels)) <= room_for_labels(figure, axes[0])
     if fits:
         label_lines(figure, axes, labels)
@@ -61,24 +71,16 @@ def draw_lines(selection: Selection) -> Figure:
 
 
 def _lines(groups: Sequence[Group]) -> list[Line]:
-    """Return the lines of a panel, named by what tells them apart: stream, method or both."""
+    """Return the lines of a panel, named by stream, method or both."""
     by_line: dict[tuple[str, str], list[Group]] = defaultdict(list)
     for group in groups:
-        by_line[group.stream, group.name].append(group)
+        by_line[group.column, group.name].append(group)
     streams, names = ({key[i] for key in by_line} for i in (0, 1))
     if len(names) == 1 and len(streams) > 1:
         return [(stream, found) for (stream, _), found in by_line.items()]
     if len(streams) == 1:
         return [(name, found) for (_, name), found in by_line.items()]
     return [(f"{name}, {stream}", found) for (stream, name), found in by_line.items()]
-
-
-def _values(groups: Sequence[Group], setting: str) -> list[Any]:
-    """Return the setting's values in the order of the axis."""
-    values = list({tell_value(v): v for v in (g.settings.get(setting) for g in groups)}.values())
-    if all(map(is_number, values)):
-        return sorted(values)
-    return sorted(values, key=tell_value)
 
 
 def _draw_panel(
@@ -94,8 +96,8 @@ def _draw_panel(
     scale = set_scale(axes, values)
     labels = []
     for number, (name, groups) in enumerate(lines):
-        at = sorted(groups, key=lambda group: values.index(group.settings.get(setting)))
-        x = [scale[tell_value(group.settings.get(setting))] for group in at]
+        at = sorted(groups, key=lambda group: values.index(value_of(group, setting)))
+        x = [scale[tell_value(value_of(group, setting))] for group in at]
         means = [float(np.mean(group.values(measure))) for group in at]
         errors = [deviation(group.values(measure)) for group in at]
         style = marks[name]

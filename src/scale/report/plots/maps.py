@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scale._errors import InputError
+from scale.bench import Record
 from scale.report._figure import class_colours, new_figure, shorten
 from scale.report.embedding import draw_legend, draw_points, legend_columns, project, snapshot
-from scale.report.plots.groups import Group, make_groups
-from scale.report.plots.selection import Selection, run_id
+from scale.report.groups import Group
+from scale.report.plots.axes import drawn_groups
 from scale.report.plots.style import WIDTH, note
+from scale.report.records import Selection, run_id
 from scale.report.run import read_snapshots
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ def draw_maps(selection: Selection) -> Figure:
 
     The features are those that the runs have kept in their folders.
     """
-    groups = make_groups(selection.runs("maps"), selection.experiment)
+    groups = drawn_groups(selection)
     names = _class_names(groups)
     rows = [(group, _features_of(group, selection)) for group in groups]
     columns = max(len(snapshots) for _, snapshots in rows)
@@ -32,7 +34,7 @@ def draw_maps(selection: Selection) -> Figure:
     grid = figure.subplots(len(rows), columns, squeeze=False)
     colours = class_colours(len(names))
     for axes, (group, snapshots) in zip(grid, rows, strict=True):
-        seed = group.records[0]["run"]["seed"]
+        seed = _first(group)["run"]["seed"]
         for panel, (title, features, labels) in zip(axes, snapshots, strict=False):
             points, kept = snapshot(features, labels, len(names), seed)
             mapped, remark = project(points, seed)
@@ -48,7 +50,7 @@ def draw_maps(selection: Selection) -> Figure:
 
 
 def _class_names(groups: list[Group]) -> list[str]:
-    found = {tuple(group.records[0]["data"]["class_names"]) for group in groups}
+    found = {tuple(_first(group)["data"]["class_names"]) for group in groups}
     if len(found) > 1:
         datasets = sorted({group.dataset for group in groups})
         raise InputError(
@@ -59,11 +61,11 @@ def _class_names(groups: list[Group]) -> list[str]:
 
 
 def _features_of(group: Group, selection: Selection) -> list[tuple[str, Any, Any]]:
-    folder = selection.folders.get(run_id(group.records[0]))
+    folder = selection.folders.get(run_id(_first(group)))
     snapshots = read_snapshots(folder) if folder is not None else []
     if not snapshots:
         raise InputError(
-            f"the features of {group.name} on {group.panel} {group.stream} are not there; maps "
+            f"the features of {group.name} on {group.dataset} {group.stream} are not there; maps "
             "are drawn from folders of runs or of benches, with their runs/ in them"
         )
     return snapshots
@@ -72,4 +74,8 @@ def _features_of(group: Group, selection: Selection) -> list[tuple[str, Any, Any
 def _name_row(axes: Axes, group: Group, groups: list[Group]) -> None:
     names = {other.name for other in groups}
     name = "" if len(names) == 1 else f"{group.name}\n"
-    axes.set_ylabel(f"{name}{group.place}", fontsize=8.5)
+    axes.set_ylabel(f"{name}{group.title}", fontsize=8.5)
+
+
+def _first(group: Group) -> Record:
+    return next(iter(group.records.values()))

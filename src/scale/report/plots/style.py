@@ -1,4 +1,4 @@
-"""How all figures look: sizes for a page 17 cm wide, and marks told apart without colour."""
+"""How all figures look: sizes for a page 17 cm wide, and marks that differ without colour."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scale.report._figure import BLUE, GREY, VERMILION, clean, label_right, new_figure
-from scale.report.plots.groups import METHOD_ORDER, REFERENCE, Group
+from scale.report.groups import Group
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+METHOD_ORDER = (
+    *("scale-plus", "scale", "simclr", "pnn", "si", "der", "cassle", "stam", "lump", "co2l"),
+    *("er", "minred"),
+    *("cla", "cla-r", "osiris-r", "climb", "supcon", "random", "pixels", "pca", "patches"),
+)
+REFERENCE = "supcon"
+"""Learns from labels: no competitor of the others, and drawn apart from them."""
+STREAM_ORDER = ("iid", "seq", "seq-bl", "seq-im", "seq-cc")
 WIDTH = 17 / 2.54
 INK = "#222222"
 SMALL = 7.5
@@ -83,7 +91,7 @@ def styles(names: Sequence[str]) -> dict[str, Style]:
 
 
 def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure as wide as a page with so many panels, each of that height in inches."""
+    """Return a figure as wide as a page with `count` panels, each of that height in inches."""
     columns = min(columns, count)
     rows = -(-count // columns)
     figure = new_figure(WIDTH, height * rows)
@@ -95,7 +103,7 @@ def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]
 
 
 def dress(axes: Axes, title: str, ylabel: str = "") -> None:
-    """Give a panel its title and the name of its axis, and take away what carries nothing."""
+    """Give a panel its title and the name of its axis, and remove what carries nothing."""
     clean(axes)
     axes.tick_params(labelsize=8)
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.6)
@@ -151,21 +159,26 @@ def note(figure: Figure, text: str) -> None:
 
 
 def seeds_told(groups: Sequence[Group]) -> str:
-    """Return over how many seeds the values are.
+    """Return the number of seeds that the values are means of.
 
     Examples
     --------
     >>> seeds_told([])
     'mean of 0 seeds'
     """
-    counts = [len(group.records) for group in groups] or [0]
-    least, most = min(counts), max(counts)
-    if least == most == 1:
+    counts = [group.seeds for group in groups] or [0]
+    fewest, most = min(counts), max(counts)
+    if fewest == most == 1:
         return "one seed"
-    told = str(most) if least == most else f"{least} to {most}"
+    told = str(most) if fewest == most else f"{fewest} to {most}"
     return f"mean of {told} seeds"
 
 
+def code_told(groups: Sequence[Group]) -> str:
+    """Return the remark that a figure has on the code of its records."""
+    return "" if all(group.code for group in groups) else "; code not recorded"
+
+
 def deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation over seeds; none with a single one."""
+    """Return the standard deviation over seeds; zero for a single one."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

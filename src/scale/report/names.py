@@ -1,0 +1,204 @@
+"""Settings of a record, as it recorded them, and the names made from them.
+
+A setting that a record does not have is "not recorded". Today's default never takes its place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from scale.bench import Record
+from scale.data import card_for
+from scale.methods import METHODS, Learner
+from scale.runs import RunConfig, default_parameters
+
+Settings = dict[str, Any]
+NOT_RECORDED = "not recorded"
+NO_SETTINGS = ("seed", "threads", "device", "on_bad", "params")
+"""Options of a run that two runs of one setting may have different."""
+OF_THE_STREAM = (
+    *("label", "image_size", "stream_batch", "samples_per_class", "class_order"),
+    *("bank_size", "validation"),
+)
+"""Options that decide what is learned from and what it is measured on."""
+FIXED = {
+    ("cla", "form"): "E",
+    ("cla-r", "form"): "R",
+    ("cla-r", "ema"): 0.999,
+    ("climb", "memory_policy"): "reservoir",
+    ("climb", "memory_clusters"): 10,
+}
+"""Parameters that a method has lost, with the only value that made the same learner."""
+
+
+def settings_of(record: Record) -> Settings:
+    """Return the options and parameters that a record has, by name.
+
+    An option that was left to the dataset is the value that the record's protocol and data show.
+
+    Examples
+    --------
+    >>> run = {"method": "er", "dataset": "mnist", "seed": 3, "params": {"tau": 0.1}}
+    >>> settings_of({"run": run})
+    {'method': 'er', 'dataset': 'mnist', 'tau': 0.1}
+    """
+    run = record["run"]
+    found = {
+        name: value
+        for name, value in {**run, **run["params"]}.items()
+        if name not in NO_SETTINGS and FIXED.get((run["method"], name), NOT_RECORDED) != value
+    }
+    protocol, data = record.get("protocol") or {}, record.get("data") or {}
+    for name in ("samples_per_class", "bank_size"):
+        if found.get(name) is None and name in protocol:
+            found[name] = protocol[name]
+    batch = card_for(run["dataset"]).stream_batch
+    images, batches = data.get("images"), data.get("batches")
+    if found.get("stream_batch") is None and images and -(-images // batch) == batches:
+        found["stream_batch"] = batch
+    return found
+
+
+def code_of(record: Record) -> dict[str, str]:
+    """Return what a record says about the code that made it; nothing when it does not."""
+    found = record.get("code") or {}
+    return {key: str(found[key]) for key in ("digest", "commit") if found.get(key)}
+
+
+def not_recorded(settings: Settings) -> list[str]:
+    """Return today's options and parameters that the settings do not have."""
+    known = (name for name in defaults(settings) if (settings["method"], name) not in FIXED)
+    return [name for name in known if name not in settings]
+
+
+def defaults(settings: Settings) -> Settings:
+    """Return today's default of each option and parameter; a foreign method's are not known."""
+    dataset, method = settings["dataset"], settings["method"]
+    known = METHODS[method] if method in METHODS else None  # noqa: SIM401 - no mapping
+    return _defaults(dataset, known)
+
+
+def changed(settings: Settings) -> Settings:
+    """Return the parameters that are recorded and differ from today's default."""
+    usual = defaults(settings)
+    return {
+        name: value
+        for name, value in settings.items()
+        if name not in _options()
+        and (name not in usual or same_text(value) != same_text(usual[name]))
+    }
+
+
+def describe_stream(settings: Settings, hidden: Container[str] = ()) -> str:
+    """Return the stream, with the options of data and evaluation that differ from the default.
+
+    Examples
+    --------
+    >>> describe_stream({"stream": "seq", "samples_per_class": 1024, "validation": True})
+    'seq, samples_per_class 1024, validation'
+    >>> describe_stream({"dataset": "cifar10", "stream": "seq", "samples_per_class": 4096})
+    'seq'
+    """
+    usual = {**_options(), **_of_dataset(settings.get("dataset", ""))}
+    told = {
+        name: settings[name]
+        for name in OF_THE_STREAM
+        if name in settings and name not in hidden and settings[name] not in (None, usual[name])
+    }
+    return with_settings(settings["stream"], told)
+
+
+def describe_setting(run: Mapping[str, Any]) -> str:
+    """Return a run's method with its preset and the parameters that differ from the default.
+
+    Examples
+    --------
+    >>> describe_setting({"dataset": "cifar10", "method": "scale", "params": {"lam": 0.0}})
+    'scale, lam 0.0'
+    """
+    settings = settings_of({"run": dict(run)})
+    return tell_changes(run["method"], settings, changed(settings))
+
+
+def tell_changes(name: str, settings: Settings, told: Settings) -> str:
+    """Return a name with settings behind it, or with the preset that they make up.
+
+    Parameters
+    ----------
+    name
+        Of the method or variant.
+    settings
+        All of them; they decide whether a preset holds.
+    told
+        Those to name.
+
+    Examples
+    --------
+    >>> paper = {"kappa": 0.1, "mu": 0.05, "views": "once", "memory_anchors": False, "lr": 0.1}
+    >>> tell_changes("scale", {"method": "scale", **paper}, paper)
+    'scale [paper], lr 0.1'
+    """
+    method = settings["method"]
+    for preset, values in (METHODS[method].presets if method in METHODS else {}).items():
+        if values.items() <= settings.items() and len(values.keys() & told.keys()) > 1:
+            rest = {key: value for key, value in told.items() if key not in values}
+            return with_settings(f"{name} [{preset}]", rest)
+    return with_settings(name, told)
+
+
+def differing(settings: Sequence[Settings]) -> list[str]:
+    """Return the names of settings that are not the same everywhere; not recorded is a value."""
+    names = sorted({name for each in settings for name in each})
+    return [
+        n for n in names if len({same_text(each.get(n, NOT_RECORDED)) for each in settings}) > 1
+    ]
+
+
+def with_settings(name: str, told: Settings) -> str:
+    """Return a name with settings behind it.
+
+    Examples
+    --------
+    >>> with_settings("er", {"tau": 0.2, "validation": True, "lr": "not recorded"})
+    'er, tau 0.2, validation, lr not recorded'
+    """
+    said = [key if value is True else f"{key} {value}" for key, value in told.items()]
+    return ", ".join([name, *said])
+
+
+def same_text(settings: object) -> str:
+    """Return the same text for the same settings: 0 and 0.0, a tuple and a list are the same.
+
+    Examples
+    --------
+    >>> same_text({"lam": 0, "fields": (8,)}) == same_text({"fields": [8], "lam": 0.0})
+    True
+    """
+    return json.dumps(json.loads(json.dumps(settings), parse_int=float), sort_keys=True)
+
+
+@lru_cache(maxsize=1)
+def _options() -> Settings:
+    """Return the default of each option of a run that is a setting."""
+    return {k: v for k, v in RunConfig().to_json().items() if k not in NO_SETTINGS}
+
+
+@lru_cache(maxsize=256)
+def _of_dataset(dataset: str) -> Settings:
+    card = card_for(dataset)
+    usual: Settings = {"stream_batch": card.stream_batch}
+    if card.protocol:
+        usual |= {"samples_per_class": card.samples_per_class, "bank_size": card.bank_size}
+    return usual
+
+
+@lru_cache(maxsize=256)
+def _defaults(dataset: str, method: type[Learner] | None) -> Settings:
+    if method is None:
+        return _options()
+    params = default_parameters(dataset, method.name)
+    kept = {name: value for name, value in params.items() if name not in NO_SETTINGS}
+    return {**_options(), **kept}

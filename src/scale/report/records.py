@@ -1,0 +1,186 @@
+"""Records from runs, benches and files, and the choice among them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scale._errors import InputError, UnknownNameError
+from scale._names import did_you_mean
+from scale.bench import Experiment, Record, load_experiment, read_records
+from scale.bench.records import append_unique, portable, read_curve, run_key
+from scale.report.names import code_of
+
+Names = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The records of one figure."""
+
+    records: list[Record]
+    experiment: Experiment | None = None
+    measure: str = "knn"
+    folders: dict[str, Path] = field(default_factory=dict)
+    """Folders of the runs, by `run_id` of their records."""
+
+
+def read_sources(sources: Iterable[Path]) -> list[Record]:
+    """Return the records of finished runs, benches and files of records.
+
+    Parameters
+    ----------
+    sources
+        Folders of runs, folders of benches, files of JSON lines.
+    """
+    return _read(sources)[0]
+
+
+def keep_records(sources: Iterable[Path], path: Path) -> int:
+    """Add the runs in folders to a file of records and return how many were new.
+
+    Files of records among the sources are kept already.
+    """
+    records = read_sources(source for source in sources if source.is_dir())
+    return append_unique(map(portable, filter(is_of_run, records)), path, run_key)
+
+
+def is_of_run(record: object) -> bool:
+    """Whether a line of a file is the record of a run; evaluations and benchmarks are not."""
+    return isinstance(record, dict) and "run" in record and "summary" in record
+
+
+def runs_of(records: Sequence[Record]) -> list[Record]:
+    """Return the records of runs, of which there must be some."""
+    found = [record for record in records if is_of_run(record)]
+    if not found:
+        raise InputError(
+            f"there are no records of runs in what was given, {len(records)} line(s) in all; "
+            "scale run and scale bench make them"
+        )
+    return found
+
+
+def select(
+    sources: Iterable[Path],
+    *,
+    experiment: str | None = None,
+    measure: str | None = None,
+    methods: Names = (),
+    datasets: Names = (),
+    streams: Names = (),
+) -> Selection:
+    """Read the records of runs and keep those that are asked for.
+
+    Parameters
+    ----------
+    sources
+        Files of records, folders of benches, folders of finished runs.
+    experiment
+        Only the records of this one; needed when there are several.
+    measure
+        What is drawn. The default is the experiment's own measure, or kNN.
+    methods
+        Methods or variants to keep, all when empty; likewise `datasets` and `streams`.
+    """
+    sources = list(sources)
+    found, folders = _read(sources)
+    records = runs_of(found)
+    name = _one_experiment(records, experiment)
+    if experiment is not None:
+        records = [record for record in records if record.get("experiment") == name]
+    known = _load(name, sources) if name is not None else None
+    records = _keep(records, methods, "method", _method_names)
+    records = _keep(records, datasets, "dataset", lambda record: [record["run"]["dataset"]])
+    records = _keep(records, streams, "stream", lambda record: [record["run"]["stream"]])
+    return Selection(records, known, measure or (known.measure if known else "knn"), folders)
+
+
+def run_id(record: Record) -> str:
+    """Return what a record has in common with the folder that it was made from."""
+    run = {**record["run"], "threads": None}
+    return json.dumps([run, code_of(record).get("digest")], sort_keys=True)
+
+
+def _read(sources: Iterable[Path]) -> tuple[list[Record], dict[str, Path]]:
+    """Return the records, and the folders of their runs where there are any."""
+    records: list[Record] = []
+    folders: dict[str, Path] = {}
+    for source in sources:
+        path = _records_path(source)
+        for record in read_records([path]):
+            records.append(record)
+            folder = source if path.is_dir() else _run_folder(path.parent, record)
+            if folder is not None and is_of_run(record):
+                folders[run_id(record)] = folder
+                if "curve" not in record and (curve := read_curve(folder)):
+                    record["curve"] = curve  # the record is older than curves in records
+    return records, folders
+
+
+def _records_path(source: Path) -> Path:
+    """Return where the records are: in a bench's folder, or the source itself."""
+    if not source.is_dir() or (source / "config.json").is_file():
+        return source
+    records = source / "records.jsonl"
+    if not records.is_file() and (source / "runs").is_dir():
+        raise InputError(f"the bench in {source} has no finished run yet; wait for its first one")
+    if not records.is_file():
+        raise InputError(
+            f"{source} is neither the folder of a run (no config.json) nor of a bench "
+            "(no records.jsonl)"
+        )
+    return records
+
+
+def _run_folder(bench: Path, record: object) -> Path | None:
+    job = record.get("job") if isinstance(record, dict) else None
+    found = sorted((bench / "runs").glob(f"*-{job}")) if job else []
+    return found[0] if found else None
+
+
+def _one_experiment(records: list[Record], wanted: str | None) -> str | None:
+    names = sorted({record["experiment"] for record in records if record.get("experiment")})
+    if wanted is not None and wanted not in names:
+        raise _nothing_of("experiment", wanted, names)
+    if wanted is None and len(names) > 1:
+        raise InputError(
+            f"the records are of several experiments ({', '.join(names)}); choose one with "
+            "--experiment"
+        )
+    return wanted or (names[0] if names else None)
+
+
+def _load(name: str, sources: Iterable[Path]) -> Experiment | None:
+    """Return the experiment as it was run, or the built-in one, or nothing."""
+    for source in sources:
+        beside = (source if source.is_dir() else source.parent) / f"{name}.toml"
+        if beside.is_file():
+            return load_experiment(str(beside))
+    try:
+        return load_experiment(name)
+    except UnknownNameError:
+        return None  # the user's own, whose file is elsewhere
+
+
+def _keep(
+    records: list[Record], wanted: Names, what: str, names: Callable[[Record], list[str]]
+) -> list[Record]:
+    there = {name for record in records for name in names(record) if name}
+    for name in wanted:
+        if name not in there:
+            raise _nothing_of(what, name, sorted(there))
+    return [record for record in records if not wanted or set(names(record)) & set(wanted)]
+
+
+def _nothing_of(what: str, name: str, there: list[str]) -> UnknownNameError:
+    listed = ", ".join(there) or "none"
+    hint = did_you_mean(name, there)
+    return UnknownNameError(f"no record is of {what} {name!r}{hint} (there are: {listed})")
+
+
+def _method_names(record: Record) -> list[str]:
+    run = record["run"]
+    return [run["method"], run.get("memory_policy", ""), record.get("variant", "")]
