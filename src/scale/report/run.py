@@ -16,7 +16,7 @@ from scale.report.embedding import draw_embedding
 from scale.report.memory import draw_memory
 from scale.report.stream import draw_streams
 from scale.runs import RunConfig, read_metrics
-from scale.runs.record import FLOORS_REMEDY, read_json
+from scale.runs.run_folder import FLOORS_REMEDY, read_json
 from scale.streams import class_over_time, make_order
 
 PAPER_STREAMS = ("iid", "seq", "seq-bl", "seq-im", "seq-cc")

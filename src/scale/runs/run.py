@@ -21,9 +21,10 @@ from scale.runs.health import describe_batch
 from scale.runs.interrupt import IN_STREAM, Interrupts, RunInterrupted
 from scale.runs.measure import measure, measure_floors, summarise
 from scale.runs.meter import Meter
+from scale.runs.metrics import MetricsFile
 from scale.runs.parameters import complete
 from scale.runs.probe import announce
-from scale.runs.record import SUMMARY_REMEDY, MetricsFile, only_here, read_json
+from scale.runs.run_folder import SUMMARY_REMEDY, only_here, read_json
 from scale.runs.setting import Setting
 
 WHILE_LOADING = "stopping when the images are loaded"
