@@ -64,7 +64,7 @@ def run(
     config.check()
     given, config = config, complete(config)
     begun = claim(out, config, resume)
-    if begun is not None:  # by an older version, images of a folder kept their size
+    if begun is not None:  # an older version did not resize images of a folder
         config = replace(config, image_size=RunConfig.read(out).image_size)
     elif config.image_size != given.image_size:
         display.message(f"images are resized to {config.image_size} pixels a side (--image-size)")
