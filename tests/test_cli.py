@@ -123,12 +123,6 @@ def test_a_mistake_gets_one_clear_line(
     assert expected in refused(capsys, *arguments)
 
 
-def test_a_folder_with_a_run_is_not_overwritten(
-    finished: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "--resume" in refused(capsys, "run", "--out", str(finished), *QUICK)
-
-
 def test_resuming_with_another_option_is_refused(
     finished: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,23 +139,6 @@ def test_a_run_with_a_parameter_of_another_version_is_refused(
     described["run"]["params"]["warp"] = 9
     (tmp_path / "config.json").write_text(json.dumps(described))
     assert "warp" in refused(capsys, "run", "--out", str(tmp_path), "--resume")
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ("--encoder", "foo"),
-        ("--augmentation", "foo"),
-        ("--device", "abacus"),
-        ("--steps-per-batch", "0"),
-    ],
-)
-def test_after_a_mistake_the_corrected_command_runs_in_the_same_folder(
-    wrong: tuple[str, str], small_set: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    place = ["run", "--dataset", str(small_set), "--out", str(tmp_path / "run")]
-    refused(capsys, *place, *QUICK, *wrong)
-    assert main([*place, *QUICK, "--no-pictures"]) == 0
 
 
 def test_a_corrupt_image_stops_the_run_or_is_skipped_as_asked(

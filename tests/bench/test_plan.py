@@ -8,9 +8,10 @@ import pytest
 
 from scale._errors import ScaleError
 from scale.bench import Experiment, Job, parse_experiment, plan
+from scale.bench.job import setting_of
 from scale.commands.bench import parse
 from scale.methods import METHODS
-from scale.runs import RunConfig
+from scale.runs import RunConfig, complete
 
 GRID = parse_experiment(
     "grid",
@@ -146,3 +147,5 @@ def test_the_hash_is_that_of_the_content(change: dict[str, Any]) -> None:
 def test_the_usual_batch_and_the_same_one_given_are_the_same_job() -> None:
     usual, given = RunConfig(dataset="mnist"), RunConfig(dataset="mnist", stream_batch=256)
     assert Job("a", usual).hash == Job("a", given).hash
+    older = {**usual.to_json(), "params": complete(usual).params}
+    assert setting_of(older) == Job("a", given).setting

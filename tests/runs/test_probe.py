@@ -53,8 +53,14 @@ def test_smaller_images_are_offered_when_they_halve_the_time(tmp_path: Path) -> 
     assert "; --image-size 32: about " in said
 
 
+@pytest.mark.usefixtures("every_run_is_long")
+def test_a_run_that_fails_says_so_itself(small_set: Path) -> None:
+    settings = complete(config(small_set, params={**PARAMS, "lr": 1e30}))
+    assert announce(settings, prepare(settings)) is None
+
+
 @pytest.mark.parametrize("method", ["pixels", "supcon", "scale-plus"])
-def test_any_method_can_be_measured(method: str, small_set: Path) -> None:
+def test_methods_with_and_without_updates_can_be_measured(method: str, small_set: Path) -> None:
     settings = complete(config(small_set, method=method, params={}))
     cost = measure_cost(settings, prepare(settings), remembered=20)
     assert (cost.update > 0) == ("steps_per_batch" in settings.params)

@@ -15,8 +15,8 @@ import torch
 from scale.bench.job import Job
 from scale.runs import Display, RunConfig, complete, prepare
 from scale.runs.measure import measure, measure_floors
+from scale.runs.metrics import MetricsFile
 from scale.runs.probe import measure_cost
-from scale.runs.record import MetricsFile
 
 START_SECONDS = 3.0  # a process that imports torch
 

@@ -40,7 +40,7 @@ class BenchFolder:
         records = self.records()
         self._known = {_key(record) for record in records}
         self._by_hash = {record.get("job"): record for record in records}
-        self._by_setting = {setting_of(record["run"]): record for record in records}
+        self._by_setting = {setting_of(r["run"]): r for r in records if "run" in r}
 
     def keep(self, experiment: Experiment) -> None:
         """Keep the experiment's file beside its records."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from scale.data import card_for
 from scale.runs import RunConfig, code_of, complete
+from scale.runs.parameters import default_stream_batch
 
 
 @dataclass(frozen=True)
@@ -79,5 +80,10 @@ class Job:
 
 
 def setting_of(run: dict[str, Any]) -> str:
-    """Return the same text for configs that make the same run; threads change no setting."""
-    return json.dumps({name: run[name] for name in run if name != "threads"}, sort_keys=True)
+    """Return the same text for configs that make the same run; threads change no setting.
+
+    A record of an older version may lack the stream batch; it had the dataset's default.
+    """
+    batch = run.get("stream_batch") or default_stream_batch(run["dataset"])
+    options = {name: run[name] for name in run if name != "threads"}
+    return json.dumps({**options, "stream_batch": batch}, sort_keys=True)

@@ -14,7 +14,7 @@ from scale._locks import wait_for
 from scale.runs import read_metrics
 from scale.runs.code import digests_in
 from scale.runs.config import read_config
-from scale.runs.record import SUMMARY_REMEDY, read_json
+from scale.runs.run_folder import SUMMARY_REMEDY, read_json
 
 Record = dict[str, Any]
 ON_THE_WAY = ("knn", "acc")

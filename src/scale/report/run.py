@@ -19,7 +19,7 @@ from scale.report.memory import draw_memory
 from scale.report.stream import draw_streams
 from scale.runs import RunConfig, read_metrics
 from scale.runs.learner import load_learner
-from scale.runs.record import FLOORS_REMEDY, read_json
+from scale.runs.run_folder import FLOORS_REMEDY, read_json
 from scale.streams import class_over_time, make_order
 
 PAPER_STREAMS = ("iid", "seq", "seq-bl", "seq-im", "seq-cc")
@@ -86,7 +86,7 @@ def _images_in_memory(folder: Path) -> NDArray[np.uint8] | None:
     """Return the images in a run's memory at the end, the oldest first, if its learner is kept."""
     if not (folder / "learner.safetensors").is_file():
         return None
-    memory = getattr(load_learner(folder), "memory_", None)
+    memory = load_learner(folder).memory_
     if not isinstance(memory, Memory) or memory.images is None:
         return None
     images: NDArray[np.uint8] = memory.images[memory.arrivals.argsort()].numpy()

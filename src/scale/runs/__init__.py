@@ -7,8 +7,8 @@ from scale.runs.embed import embed_images
 from scale.runs.interrupt import RunInterrupted
 from scale.runs.learner import load_learner
 from scale.runs.measure import measure_again
+from scale.runs.metrics import read_metrics
 from scale.runs.parameters import complete, default_parameters, parameters
-from scale.runs.record import read_metrics
 from scale.runs.run import run
 from scale.runs.setting import make_learner, prepare
 

@@ -52,7 +52,8 @@ def _options(config: RunConfig) -> dict[str, Any]:
     """Return all options and parameters that may not change when a run goes on."""
     options = complete(config).to_json()
     del options["threads"]
-    plain: dict[str, Any] = json.loads(json.dumps({**options.pop("params"), **options}))
+    params = options.pop("params")
+    plain: dict[str, Any] = json.loads(json.dumps({**options, **params}))
     return plain
 
 

@@ -13,7 +13,7 @@ import tyro
 
 from scale._errors import DamagedFileError, InputError
 from scale.methods import DEFAULT_METHOD, METHODS
-from scale.runs.record import read_json
+from scale.runs.run_folder import read_json
 
 CONFIG = "config.json"
 PACKAGES = ("scale-lifelong", "torch", "numpy", "scipy", "scikit-learn", "pillow", "safetensors")

@@ -11,22 +11,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from scale.evaluate import Guard
+from scale.evaluate import FLOORS, MEASURES, Guard
 
 if TYPE_CHECKING:
     from scale.runs.config import RunConfig
     from scale.runs.setting import Setting
 
-SHOWN = ("knn", "acc", "kmeans_acc", "nmi", "linear", "knn_full", "effective_rank")
-TITLES = {
-    "knn": "kNN %",
-    "acc": "ACC %",
-    "kmeans_acc": "k-means ACC %",
-    "nmi": "NMI %",
-    "linear": "linear %",
-    "knn_full": "kNN full bank %",
-    "effective_rank": "rank",
-}
+SHOWN = {name: measure for name, measure in MEASURES.items() if measure.on_screen}
 
 
 class Display:
@@ -239,10 +230,14 @@ def measures_table(rows: dict[str, dict[str, Any]], title: str) -> Table:
     *_, last = rows
     names = [name for name in SHOWN if name in rows[last]]
     for name in names:
-        table.add_column(TITLES[name], justify="right")
+        table.add_column(f"{SHOWN[name].title} {SHOWN[name].unit}".strip(), justify="right")
     for label, measures in rows.items():
         cells = [f"{measures[name]:.1f}" if name in measures else "" for name in names]
-        table.add_row(label, *cells, style="bold" if label == last else "")
+        table.add_row(
+            FLOORS.get(label, label) if label != last else label,
+            *cells,
+            style="bold" if label == last else "",
+        )
     return table
 
 
@@ -276,4 +271,5 @@ def _losses(record: dict[str, Any]) -> str:
 
 
 def _numbers(measures: dict[str, Any]) -> str:
-    return "  ".join(f"{TITLES[n].rstrip(' %')} {measures[n]:.1f}" for n in SHOWN if n in measures)
+    shown = {name: measure.title for name, measure in SHOWN.items() if name in measures}
+    return "  ".join(f"{title} {measures[name]:.1f}" for name, title in shown.items())

@@ -8,7 +8,7 @@ import numpy as np
 
 from scale.evaluate import collapsed, effective_rank
 from scale.methods import Learner
-from scale.runs.record import plain
+from scale.runs.metrics import plain
 from scale.runs.setting import Setting
 
 

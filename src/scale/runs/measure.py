@@ -25,8 +25,9 @@ from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
 from scale.runs.display import Display
 from scale.runs.learner import load_learner
+from scale.runs.metrics import MetricsFile
 from scale.runs.parameters import parameters
-from scale.runs.record import FLOORS_REMEDY, MetricsFile, read_json
+from scale.runs.run_folder import FLOORS_REMEDY, read_json
 from scale.runs.setting import Setting, make_learner, prepare
 
 MAP_POINTS = 1000  # evaluation images whose features are kept for the embedding map

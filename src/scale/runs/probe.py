@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from scale._errors import ScaleError
 from scale.augment import resize
 from scale.runs.config import RunConfig
 from scale.runs.setting import Setting, make_learner
@@ -57,13 +58,22 @@ def announce(config: RunConfig, setting: Setting) -> str | None:
     setting
         Gives the images; its learner and stream are not touched.
     """
+    try:
+        return _announce(config, setting)
+    except ScaleError:  # the run itself says what is wrong
+        return None
+
+
+def _announce(config: RunConfig, setting: Setting) -> str | None:
     if _rough_guess(config, setting) < WORTH_TELLING:
         return None
     seconds = _seconds(config, setting, side=None)
     if seconds < WORTH_TELLING:
         return None
-    told = f"about {duration(seconds)} on {torch.get_num_threads()} core(s)"
-    if config.image_size is None and min(setting.stream.images.shape[2:]) <= SMALL:
+    device = config.params.get("device", "cpu")
+    where = f"{torch.get_num_threads()} core(s)" if device == "cpu" else device
+    told = f"about {duration(seconds)} on {where}"
+    if min(setting.stream.images.shape[2:]) <= SMALL:
         return told
     smaller = _seconds(config, setting, side=SMALL)
     return told + (

@@ -21,9 +21,10 @@ from scale.runs.health import describe_batch
 from scale.runs.interrupt import IN_STREAM, Interrupts, RunInterrupted
 from scale.runs.measure import measure, measure_floors, summarise
 from scale.runs.meter import Meter
+from scale.runs.metrics import MetricsFile
 from scale.runs.parameters import complete
 from scale.runs.probe import announce
-from scale.runs.record import SUMMARY_REMEDY, MetricsFile, only_here, read_json
+from scale.runs.run_folder import SUMMARY_REMEDY, only_here, read_json
 from scale.runs.setting import Setting
 
 WHILE_LOADING = "stopping when the images are loaded"
@@ -63,7 +64,7 @@ def run(
     config.check()
     given, config = config, complete(config)
     begun = claim(out, config, resume)
-    if begun is not None:  # by an older version, images of a folder kept their size
+    if begun is not None:  # an older version did not resize images of a folder
         config = replace(config, image_size=RunConfig.read(out).image_size)
     elif config.image_size != given.image_size:
         display.message(f"images are resized to {config.image_size} pixels a side (--image-size)")

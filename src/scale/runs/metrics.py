@@ -1,20 +1,14 @@
-"""Files of a run: its metrics as JSON lines, its JSON files, and its lock."""
+"""The metrics of a run: an append-only file of JSON lines."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from scale._errors import DamagedFileError, InputError, ScaleError
-from scale._locks import LockedError, hold
-
-FLOORS_REMEDY = "delete it and run with --resume: the floors are then measured again"
-SUMMARY_REMEDY = "delete it and run with --resume: the end of the run is then made again"
+from scale._errors import DamagedFileError, ScaleError
 
 
 class MetricsFile:
@@ -79,30 +73,6 @@ def _parse_line(line: bytes, where: str) -> dict[str, Any]:
     return record
 
 
-def read_json(path: Path, remedy: str) -> dict[str, Any]:
-    """Return the content of a JSON file of a run; `remedy` says what to do if it is damaged."""
-    try:
-        found = json.loads(path.read_bytes())
-        if not isinstance(found, dict):
-            raise ValueError(f"expected an object, found a {type(found).__name__}")
-    except (OSError, ValueError) as error:
-        raise DamagedFileError(f"{path} cannot be read ({error}); {remedy}") from error
-    return found
-
-
 def plain(value: float) -> float | None:
     """Return a number for JSON: None for NaN and infinities."""
     return float(value) if math.isfinite(value) else None
-
-
-@contextlib.contextmanager
-def only_here(folder: Path) -> Iterator[None]:
-    """Hold the run's folder for this process during the block."""
-    with contextlib.ExitStack() as held:
-        try:
-            held.enter_context(hold(folder / ".lock"))
-        except LockedError as error:
-            raise InputError(
-                f"another process is running in {folder}; wait for it or use another --out"
-            ) from error
-        yield
