@@ -53,7 +53,7 @@ def test_words_and_formatting_do_not_count(package: Path) -> None:
     for file in package.rglob("*.py"):
         text = file.read_text().replace('"""', '"""Plainly: ', 1)
         file.write_text(f"# A comment.\n{text}\n\n\n# The end.\n")
-    edit(package / "methods" / "_checks.py", "must be", "has to be")
+    edit(package / "methods" / "core" / "checks.py", "must be", "has to be")
     edit(package / "runs" / "begin.py", "versions changed", "other versions")
     assert digests(package) == digests()
 
@@ -63,7 +63,7 @@ def test_words_and_formatting_do_not_count(package: Path) -> None:
     [
         ("losses/forgetting.py", {"scale"}),
         ("methods/si.py", {"si"}),
-        ("methods/_base.py", {*ROOTS}),
+        ("methods/core/learner.py", {*ROOTS}),
         ("evaluate/knn.py", {*ROOTS}),
         ("memory/fifo.py", set()),
         ("streams/iid.py", set()),

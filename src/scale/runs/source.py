@@ -20,6 +20,7 @@ SAYING = ("message", "warn")  # functions whose texts are only shown
 LEFT_OUT = {
     "scale._errors": "names of errors",
     "scale._files": "writes files without changing them",
+    "scale._from_file": "finds a file by its path",
     "scale._locks": "keeps other processes out",
     "scale._machine": "counts cores and memory",
     "scale._names": "texts of errors",
