@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scale.methods import METHODS
-from scale.runs import RunConfig, recipe_params
+from scale.runs import RunConfig, default_parameters
 
 FLOORS = {"random": 20.0, "pixels": 30.0, "pca": 40.0}
 TIMING = {"wall_seconds": 120.0, "cpu_seconds": 60.0, "peak_memory_mb": 512.4}
@@ -23,11 +23,7 @@ def record(method: str = "er", seed: int = 0, knn: float = 50.0, **changes: Any)
     code = changes.pop("code", None)
     run = RunConfig(method=method, seed=seed, **{"dataset": "mnist", **changes}).to_json()
     if method in METHODS:
-        params = {
-            **METHODS[method](**recipe_params(run["dataset"], METHODS[method])).get_params(),
-            **params,
-        }
-        params.pop("seed")
+        params = {**default_parameters(run["dataset"], method), **params}
     measured = {name: {"knn": value, "acc": value / 2} for name, value in floors.items()}
     found = {
         "run": {**run, "params": params},

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scale.bench.command import parse
+from scale.commands.bench import parse
 
 from scale.bench import load_experiment, plan
 from scale.cli import main

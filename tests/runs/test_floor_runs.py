@@ -94,4 +94,4 @@ def test_the_learner_is_the_last_row_even_when_it_is_a_floor(
     out = finished("random")
     assert list(measure_again(out, 30)) == ["pixels", "pca", "random"]
     table = summary_table(json.loads((out / "summary.json").read_text()))
-    assert list(table.columns[0].cells) == ["pixels", "pca", "random"]
+    assert list(table.columns[0].cells) == ["pixels", "pca (bank)", "random"]
