@@ -154,11 +154,11 @@ def test_a_claim_is_refuted_by_one_comparison_and_confirmed_by_all() -> None:
     ("given", "complaint"),
     [
         ({"says": "x", "better": "er"}, "needs 'than', 'at_least' or 'at_most'"),
-        ({"says": "x", "better": "er", "at_least": "45"}, "at_least: expected"),
-        ({"says": "x", "better": "er", "than": "simclr"}, "than: expected a list, got text"),
+        ({"says": "x", "better": "er", "at_least": "45"}, "at_least must be a number"),
+        ({"says": "x", "better": "er", "than": "simclr"}, "than must be a list"),
         (
             {"says": "x", "better": "er", "than": ["a"], "wyh": "y"},
-            "unknown key 'wyh'; did you mean 'why'",
+            "unknown entry 'wyh'; did you mean 'why'",
         ),
         (
             {"says": "x", "better": "er", "than": ["a"], "measure": "knnn"},

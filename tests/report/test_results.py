@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scale.commands.bench import parse
 
 from scale.bench import load_experiment, plan
 from scale.cli import main
+from scale.commands.bench import parse
 from scale.commands.run import parse_run
 from scale.report import (
     archive_page,
@@ -149,8 +149,8 @@ def test_figures_are_drawn_beside_the_pages(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("notes", "complaint"),
     [
-        ('questoin = "x"', "unknown key 'questoin'; did you mean 'question'?"),
-        ("answer = 'x'", "the key 'question' is missing"),
+        ('questoin = "x"', "unknown entry 'questoin'; did you mean 'question'?"),
+        ("answer = 'x'", "question is missing"),
         ("question = ", "is not valid TOML"),
         ("question = 'x'\nanswer = '{knn:der@mnist seq}'", "needs knn of der on mnist seq"),
     ],

@@ -9,16 +9,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scale._errors import InputError
+from scale._errors import InputError, ScaleError
 from scale.data import load_dataset
 from scale.evaluate import protocol_for
 from scale.memory import Memory
 from scale.report.curve import draw_curve
 from scale.report.embedding import draw_embedding
 from scale.report.memory import draw_memory
+from scale.report.neighbours import draw_neighbours
 from scale.report.stream import draw_streams
-from scale.runs import RunConfig, read_metrics
+from scale.runs import RunConfig, prepare, read_metrics
 from scale.runs.learner import load_learner
+from scale.runs.measure import MAP_POINTS
 from scale.runs.run_folder import FLOORS_REMEDY, read_json
 from scale.streams import class_over_time, make_order
 
@@ -26,7 +28,7 @@ PAPER_STREAMS = ("iid", "seq", "seq-bl", "seq-im", "seq-cc")
 
 
 def draw_run(folder: Path) -> list[Path]:
-    """Draw the accuracy curve, the stream, the memory and the embedding maps of a run.
+    """Draw the accuracy curve, the stream, memory, embedding maps and neighbours of a run.
 
     Returns
     -------
@@ -51,7 +53,13 @@ def draw_run(folder: Path) -> list[Path]:
         positions = [record["position"] for record in held]
         draw_memory(counts, positions, names, drawn[-1], _images_in_memory(folder))
     drawn.append(folder / "embedding.png")
-    draw_embedding(read_snapshots(folder), names, drawn[-1], config.seed)
+    snapshots = read_snapshots(folder)
+    draw_embedding(snapshots, names, drawn[-1], config.seed)
+    images = _evaluated_images(config, snapshots[-1][2])
+    if images is not None and len(snapshots) > 1:
+        drawn.append(folder / "neighbours.png")
+        (_, before, labels), (_, after, _) = snapshots[0], snapshots[-1]
+        draw_neighbours(before, after, images, labels, names, drawn[-1])
     return drawn
 
 
@@ -91,6 +99,20 @@ def _images_in_memory(folder: Path) -> NDArray[np.uint8] | None:
         return None
     images: NDArray[np.uint8] = memory.images[memory.arrivals.argsort()].numpy()
     return images
+
+
+def _evaluated_images(config: RunConfig, labels: np.ndarray) -> NDArray[np.uint8] | None:
+    """Return the images whose embeddings a run keeps; None when the data is gone or has changed."""
+    try:
+        evaluator = prepare(config).evaluator
+    except ScaleError:
+        return None
+    if evaluator is None:
+        return None
+    count = len(evaluator.sets.eval_labels)
+    chosen = np.unique(np.linspace(0, count - 1, MAP_POINTS).astype(int))  # as `measure` keeps them
+    same = np.array_equal(evaluator.sets.eval_labels[chosen], labels)
+    return evaluator.sets.eval_images[chosen] if same else None
 
 
 def _arrivals(folder: Path) -> np.ndarray:
