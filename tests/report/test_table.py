@@ -128,3 +128,26 @@ def test_columns_that_were_asked_for_are_whole_on_a_narrow_terminal() -> None:
     with console.capture() as captured:
         console.print(*table.terminal(), sep="\n")
     assert "…" not in captured.get()
+
+
+def test_only_the_floors_that_are_named_are_shown() -> None:
+    names = {
+        floors: [row.name for row in make_table([record()], ["knn"], floors=floors).rows]
+        for floors in ((), ("pixels", "pca"))
+    }
+    assert names == {(): ["er"], ("pixels", "pca"): ["er", "floor: pca (bank)", "floor: pixels"]}
+    with pytest.raises(InputError, match="no floor 'pixel'; did you mean 'pixels'"):
+        make_table([record()], floors=["pixel"])
+
+
+def test_streams_can_be_columns() -> None:
+    records = [record(stream=stream, seed=seed, knn=knn) for stream, seed, knn in (
+        ("seq", 0, 50.0), ("seq", 1, 52.0), ("iid", 0, 60.0), ("iid", 1, 60.0))]  # fmt: skip
+    alone = record("simclr", stream="seq", knn=10.0)
+    table = make_table([*records, alone], ["knn"], floors=())
+    assert table.markdown_across_streams().splitlines()[:4] == [
+        "| dataset | features | seeds | kNN, iid | kNN, seq |",
+        "| --- | --- | --- | --- | --- |",
+        "| mnist | er | 2 | 60.00 ± 0.00 | 51.00 ± 1.41 |",
+        "| mnist | simclr | 1 |  | 10.00 |",
+    ]

@@ -24,6 +24,11 @@ def table(
     measure: str | None = None,
     markdown: bool = False,
     to: Path | None = None,
+    methods: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+    streams: tuple[str, ...] = (),
+    floors: tuple[str, ...] | None = None,
+    across_streams: bool = False,
 ) -> None:
     """Show finished runs, mean and standard deviation over seeds, with the floors beside them.
 
@@ -38,6 +43,12 @@ def table(
         measure: What is compared. The default is the first column.
         markdown: The same as --format markdown.
         to: Also append the runs in the folders among the sources to this file of records.
+        methods: Only these methods or variants.
+        datasets: Only these datasets.
+        streams: Only these streams.
+        floors: Only these floors, for example pixels; with no name none, by default all.
+        across_streams: A row for each name and a column for each stream, of the first column;
+            in Markdown.
     """
     from scale import report
 
@@ -49,10 +60,18 @@ def table(
         sys.stderr.write(f"{report.keep_records(sources, to)} new records in {to}\n")
     form = "markdown" if markdown else format
     in_short = report.IN_SHORT if form in ("terminal", "latex") else ()
-    results = report.make_table(
-        report.read_sources(sources), columns or in_short, against=against, measure=measure
+    records = report.choose(
+        report.runs_of(report.read_sources(sources)),
+        methods=methods,
+        datasets=datasets,
+        streams=streams,
     )
-    if form == "terminal":
+    results = report.make_table(
+        records, columns or in_short, against=against, measure=measure, floors=floors
+    )
+    if across_streams:
+        sys.stdout.write(results.markdown_across_streams())
+    elif form == "terminal":
         _print(results, fit=not columns)
     else:
         texts = {"markdown": results.markdown, "latex": results.latex, "csv": results.csv}

@@ -11,7 +11,7 @@ from scale.report.methods_table import (
     methods_on_terminal,
 )
 from scale.report.pages import archive_page, question_page, results_page
-from scale.report.records import keep_records, read_sources
+from scale.report.records import choose, keep_records, read_sources, runs_of
 from scale.report.results import Section, archive_replaced, read_archive, read_sections
 from scale.report.run import draw_dataset_streams, draw_run
 from scale.report.stream import draw_streams
@@ -27,6 +27,7 @@ __all__ = [
     "append_records",
     "archive_page",
     "archive_replaced",
+    "choose",
     "draw_curve",
     "draw_dataset_streams",
     "draw_embedding",
@@ -46,4 +47,5 @@ __all__ = [
     "read_sections",
     "read_sources",
     "results_page",
+    "runs_of",
 ]

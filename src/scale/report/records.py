@@ -92,10 +92,17 @@ def select(
     if experiment is not None:
         records = [record for record in records if record.get("experiment") == name]
     known = _load(name, sources) if name is not None else None
+    records = choose(records, methods=methods, datasets=datasets, streams=streams)
+    return Selection(records, known, measure or (known.measure if known else "knn"), folders)
+
+
+def choose(
+    records: list[Record], *, methods: Names = (), datasets: Names = (), streams: Names = ()
+) -> list[Record]:
+    """Return the records of these methods or variants, datasets and streams; of all when empty."""
     records = _keep(records, methods, "method", _method_names)
     records = _keep(records, datasets, "dataset", lambda record: [record["run"]["dataset"]])
-    records = _keep(records, streams, "stream", lambda record: [record["run"]["stream"]])
-    return Selection(records, known, measure or (known.measure if known else "knn"), folders)
+    return _keep(records, streams, "stream", lambda record: [record["run"]["stream"]])
 
 
 def run_id(record: Record) -> str:

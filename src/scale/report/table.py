@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from scale._errors import InputError
 from scale._names import did_you_mean
 from scale.bench import Record
-from scale.evaluate import MEASURES
+from scale.evaluate import FLOORS, MEASURES
 from scale.report import formats
 from scale.report.groups import (
+    FLOOR,
     Group,
     common_settings,
     floors_of,
@@ -113,6 +114,22 @@ class ResultsTable:
         below = "".join(f"\n{note}\n" for note in [" ".join(self.notes())] if note)
         return formats.markdown(titles, lines) + below
 
+    def markdown_across_streams(self) -> str:
+        """Return the first column in Markdown: a row for each name, a column for each stream."""
+        column = self.columns[0]
+        streams = list(dict.fromkeys(row.stream for row in self.rows))
+        cells: dict[tuple[str, str, int], dict[str, str]] = {}
+        for i, row in enumerate(self.rows):
+            line = cells.setdefault((row.dataset, self.name(i), row.seeds), {})
+            line[row.stream] = self.cell(i, column)
+        lines = [
+            [dataset, name, str(seeds), *(line.get(stream, "") for stream in streams)]
+            for (dataset, name, seeds), line in cells.items()
+        ]
+        titles = [f"{self.title(column)}, {stream}" for stream in streams]
+        below = "".join(f"\n{note}\n" for note in [" ".join(self.notes())] if note)
+        return formats.markdown(["dataset", "features", "seeds", *titles], lines) + below
+
     def latex(self) -> str:
         """Return a table for each dataset and stream in LaTeX, for the package booktabs."""
         tables = []
@@ -192,6 +209,7 @@ def make_table(
     *,
     against: str | None = None,
     measure: str | None = None,
+    floors: Sequence[str] | None = None,
 ) -> ResultsTable:
     """Return a table of records: a row for each setting and for each floor beside it.
 
@@ -208,6 +226,8 @@ def make_table(
         over seeds.
     measure
         The column that is compared. The default is the first of the `columns`, or kNN.
+    floors
+        Floors to show, by their names in `FLOORS`; all by default.
     """
     for name in columns:
         _check(name, "column", COLUMNS)
@@ -217,7 +237,11 @@ def make_table(
         raise InputError("a measure is compared with a row; name it too: --against NAME")
     runs = runs_of(records)
     groups = make_groups(runs)
-    rows = sorted([*groups, *floors_of(groups)], key=lambda row: (*row.place, -row.mean("knn")))
+    beside = floors_of(groups)
+    if floors is not None:
+        wanted = _floor_names(floors)
+        beside = [floor for floor in beside if floor.name in wanted]
+    rows = sorted([*groups, *beside], key=lambda row: (*row.place, -row.mean("knn")))
     plain = ResultsTable(rows, list(COLUMNS[:-1]), uses_cpu_time(runs))
     shown = list(columns) or plain._filled(list(range(len(rows))))
     if against is None:
@@ -228,6 +252,12 @@ def make_table(
     shown.insert(shown.index(compared) + 1, VERSUS)
     differences = differences_against(rows, against, compared)
     return ResultsTable(rows, shown, plain.cpu_time, Versus(against, compared, differences))
+
+
+def _floor_names(floors: Sequence[str]) -> set[str]:
+    for name in floors:
+        _check(name, "floor", FLOORS)
+    return {FLOOR + FLOORS[name] for name in floors}
 
 
 def _difference_lines(versus: Versus) -> list[list[Any]]:
