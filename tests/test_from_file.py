@@ -201,6 +201,7 @@ def test_a_name_that_two_files_have_is_an_error(folder: Path) -> None:
         METHODS["mine.py"]
 
 
+@pytest.mark.slow
 def test_a_run_of_a_file_goes_on_from_any_folder(
     folder: Path,
     small_set: Path,
@@ -230,6 +231,7 @@ def test_a_run_of_a_file_goes_on_from_any_folder(
     assert capsys.readouterr().err.startswith("scale: there is no file mine.py (looked in ")
 
 
+@pytest.mark.slow
 def test_a_bench_runs_a_file_in_processes_of_its_own(folder: Path, small_set: Path) -> None:
     write(MINE, "code/mine.py")
     write(

@@ -60,6 +60,7 @@ def test_a_killed_bench_goes_on_with_the_run_it_was_at(
     assert records(tmp_path) == records(unbroken)
 
 
+@pytest.mark.slow
 def test_an_interrupted_bench_saves_its_runs_and_names_the_command_that_goes_on(
     bench: Bench, unbroken: Path, tmp_path: Path, records: Read
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_run_that_is_killed_fails_alone(bench: Bench, tmp_path: Path) -> None:
     assert "1 runs done (0 before) and 1 failed" in output
 
 
+@pytest.mark.slow
 def test_two_benches_at_once_share_the_work_and_run_nothing_twice(
     bench: Bench, unbroken: Path, tmp_path: Path, records: Read
 ) -> None:

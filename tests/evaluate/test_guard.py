@@ -193,6 +193,7 @@ def test_at_most_512_images_and_a_view_of_each_pass_the_encoder():
     assert sum(passed) == 2 * 512
 
 
+@pytest.mark.slow
 def test_learning_from_real_digits_is_better_and_losing_the_weights_is_not():
     digits = scale.load_dataset("digits").images[:300]
     learner = make("er", memory_size=300, memory_batch=50, steps_per_batch=12)

@@ -150,7 +150,7 @@ def test_figures_are_drawn_beside_the_pages(folder: Path) -> None:
     ("notes", "complaint"),
     [
         ('questoin = "x"', "unknown entry 'questoin'; did you mean 'question'?"),
-        ("answer = 'x'", "question is missing"),
+        ("answer = 'x'", "needs an entry 'question'"),
         ("question = ", "is not valid TOML"),
         ("question = 'x'\nanswer = '{knn:der@mnist seq}'", "needs knn of der on mnist seq"),
     ],
