@@ -12,6 +12,7 @@ from scale.report.methods_table import (
 )
 from scale.report.pages import archive_page, question_page, results_page
 from scale.report.records import keep_records, read_sources
+from scale.report.reproduction import reproduction_page
 from scale.report.results import Section, archive_replaced, read_archive, read_sections
 from scale.report.run import draw_dataset_streams, draw_run
 from scale.report.stream import draw_streams
@@ -45,5 +46,6 @@ __all__ = [
     "read_records",
     "read_sections",
     "read_sources",
+    "reproduction_page",
     "results_page",
 ]
