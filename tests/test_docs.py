@@ -35,11 +35,18 @@ MARKED = re.compile(
 """A table that a command prints, between the command and the end."""
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("notes/*.md"))]
+WITH_LINKS = [ROOT / "RESULTS.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("results/*.md"))]
 ALWAYS = ("README.md", "extending.md")
 """Pages whose code the default suite runs; that of the others is slow."""
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
 CODE = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
 WITH_CODE = [
-    pytest.param(page, id=page.name, marks=() if page.name in ALWAYS else pytest.mark.slow)
+    pytest.param(page, id=name_of(page), marks=() if page.name in ALWAYS else pytest.mark.slow)
     for page in PAGES
     if CODE.search(page.read_text())
 ]
@@ -68,14 +75,14 @@ def test_the_code_of_a_page_runs(
             pytest.fail(f"{page.name} has a block in {language!r}, which is not executed")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *WITH_LINKS], ids=name_of)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         if not target.startswith("http"):
             assert os.path.exists(page.parent / target), target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_tables_are_what_the_command_prints(
     page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,7 +92,7 @@ def test_tables_are_what_the_command_prints(
         assert capsys.readouterr().out.strip() == shown.strip()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_everything_that_is_marked_is_checked(page: Path) -> None:
     text = page.read_text()
     assert len(MARKED.findall(text)) == text.count("<!-- end -->")
