@@ -161,8 +161,8 @@ def test_figures_are_drawn_beside_the_pages(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("notes", "complaint"),
     [
-        ('questoin = "x"', "unknown key 'questoin'; did you mean 'question'?"),
-        ("answer = 'x'", "the key 'question' is missing"),
+        ('questoin = "x"', "unknown entry 'questoin'; did you mean 'question'?"),
+        ("answer = 'x'", "needs an entry 'question'"),
         ("question = ", "is not valid TOML"),
         ("question = 'x'\nanswer = '{knn:der@mnist seq}'", "needs knn of der on mnist seq"),
     ],
