@@ -1,9 +1,10 @@
-"""Every code block of the docs is executed, page by page, in an empty folder."""
+"""The code of every page runs, its links lead somewhere, and commands print its tables."""
 
 from __future__ import annotations
 
 import os
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -32,10 +33,26 @@ MARKED = re.compile(
     rf"^<!-- ({'|'.join(map(re.escape, PRINTERS))}) (.*?) -->\n(.*?)^<!-- end -->", re.M | re.S
 )
 """A table that a command prints, between the command and the end."""
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("notes/*.md"))]
+WITH_LINKS = [ROOT / "RESULTS.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("results/*.md"))]
+ALWAYS = ("README.md", "extending.md")
+"""Pages whose code the default suite runs; that of the others is slow."""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+CODE = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
+WITH_CODE = [
+    pytest.param(page, id=name_of(page), marks=() if page.name in ALWAYS else pytest.mark.slow)
+    for page in PAGES
+    if CODE.search(page.read_text())
+]
+
+
+@pytest.mark.parametrize("page", WITH_CODE)
 def test_the_code_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,7 +61,7 @@ def test_the_code_of_a_page_runs(
         monkeypatch.setattr(registry, "_entries", dict(registry._entries))
     monkeypatch.syspath_prepend(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
-    for language, code in re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(), re.M | re.S):
+    for language, code in CODE.findall(page.read_text()):
         if language == "python" and (file := re.match(r"# (\w+\.py)\n", code)):
             Path(file[1]).write_text(code)  # a block that begins with a file's name is that file
         elif language == "python":
@@ -58,14 +75,14 @@ def test_the_code_of_a_page_runs(
             pytest.fail(f"{page.name} has a block in {language!r}, which is not executed")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *WITH_LINKS], ids=name_of)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         if not target.startswith("http"):
             assert os.path.exists(page.parent / target), target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_tables_are_what_the_command_prints(
     page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -75,10 +92,16 @@ def test_tables_are_what_the_command_prints(
         assert capsys.readouterr().out.strip() == shown.strip()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_everything_that_is_marked_is_checked(page: Path) -> None:
     text = page.read_text()
     assert len(MARKED.findall(text)) == text.count("<!-- end -->")
+
+
+def test_the_api_page_is_what_the_script_prints() -> None:
+    page = (DOCS / "api.md").read_text()
+    assert page == runpy.run_path(str(DOCS / "make_api.py"))["page"]()
+    assert len(page.encode()) <= 40_000
 
 
 def test_a_table_of_the_benchmark_may_be_marked() -> None:

@@ -19,6 +19,7 @@ from scale.report import (
     question_page,
     read_archive,
     read_sections,
+    reproduction_page,
     results_page,
 )
 from scale.report.names import same_text, settings_of
@@ -78,6 +79,17 @@ def test_the_first_line_answers_and_the_table_gives_the_verdicts(folder: Path) -
     line = "| replay helps | mnist seq |  | simclr -2.50 [-3.74, -1.26] | refuted † |"
     assert f"{line} [two](docs/results/two.md) |" in page
     assert "1 comparisons with an interval" in page
+
+
+def test_the_page_on_the_reproduction_gives_the_command_of_each_verdict(folder: Path) -> None:
+    other = 'commands = ["scale run --dataset cifar10", "scale bench two --methods er simclr"]'
+    (folder / "two.toml").write_text(NOTES.replace('commands = ["scale bench two"]', other))
+    assert main(["results", "--out", "RESULTS.md"]) == 0
+    page = Path("docs/reproduction.md").read_text()
+    assert page.startswith("# Is SCALE reproduced?\n\nNo: of 1 claims of the paper")
+    line = "| replay helps | mnist seq |  | simclr -2.50 [-3.74, -1.26] | refuted † |"
+    assert f"{line} `scale bench two --methods er simclr` |" in page
+    assert "[All results](../RESULTS.md)" in page
 
 
 def test_a_page_has_the_answer_a_table_of_seven_columns_and_what_was_run(folder: Path) -> None:
@@ -182,6 +194,8 @@ def test_the_pages_in_the_repository_are_what_the_command_writes() -> None:
     written = results_page(sections, archive, "docs/results")
     assert (ROOT / "RESULTS.md").read_text() == written
     assert len(written.encode()) <= 15_000
+    reproduction = reproduction_page(sections, "results", "../RESULTS.md")
+    assert (pages.parent / "reproduction.md").read_text() == reproduction
     assert (pages / "archive.md").read_text() == archive_page(archive, "results")
     for section in sections:
         assert (pages / f"{section.name}.md").read_text() == question_page(section)

@@ -25,7 +25,8 @@ def results(
             in its folder `archive`.
         out: The Markdown file to write, for example RESULTS.md. Without it the page is printed
             and nothing is written.
-        figures: Folder for the pages of the questions, their CSV files and figures.
+        figures: Folder for the pages of the questions, their CSV files and figures. The page on
+            the reproduction, reproduction.md, goes to the folder that holds it.
         archive: First move records without code to the folder `archive`, when records of known
             code have the same settings and seed.
     """
@@ -51,5 +52,8 @@ def results(
             records, drawn = folder / f"{section.name}.jsonl", figures / f"{section.name}.png"
             draw_figure([records], drawn, kind=section.notes.figure)
     write_atomic(figures / "archive.md", report.archive_page(replaced, folder.as_posix()))
+    above = figures.parent
+    page = report.reproduction_page(sections, figures.name, os.path.relpath(out, above))
+    write_atomic(above / "reproduction.md", page)
     write_atomic(out, text)
     say(f"{len(sections)} questions in {out}, their pages in {figures}")

@@ -12,6 +12,7 @@ from scale.report.methods_table import (
 )
 from scale.report.pages import archive_page, question_page, results_page
 from scale.report.records import choose, keep_records, read_sources, runs_of
+from scale.report.reproduction import reproduction_page
 from scale.report.results import Section, archive_replaced, read_archive, read_sections
 from scale.report.run import draw_dataset_streams, draw_run
 from scale.report.stream import draw_streams
@@ -46,6 +47,7 @@ __all__ = [
     "read_records",
     "read_sections",
     "read_sources",
+    "reproduction_page",
     "results_page",
     "runs_of",
 ]

@@ -89,6 +89,8 @@ class Finding:
     p: float | None = None
     """p-value of the comparison; None for one seed and for values of the paper's."""
     code_known: bool = False
+    row: str = ""
+    """Name of the row that the claim is about."""
 
 
 def check_claim(claim: Claim, groups: Sequence[Group]) -> list[Finding]:
@@ -141,6 +143,7 @@ def check_levels(groups: Sequence[Group], why: str = "") -> list[Finding]:
                 why=why,
                 is_value=True,
                 code_known=bool(group.code),
+                row=group.name,
             )
         )
     return findings
@@ -180,6 +183,7 @@ def _compare(claim: Claim, first: Group, other: Group) -> list[Finding]:
             not claim.ours,
             p=p_value(paired_values(values, others), claim.by),
             code_known=bool(first.code),
+            row=first.name,
         )
     ]
 
@@ -204,6 +208,7 @@ def _check_bounds(claim: Claim, group: Group | None) -> list[Finding]:
                 of_paper=not claim.ours,
                 p=p_value(values, bound),
                 code_known=bool(group.code),
+                row=group.name,
             )
         )
     return findings

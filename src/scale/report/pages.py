@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from scale.bench import Record
@@ -13,20 +13,21 @@ from scale.report.formats import markdown
 from scale.report.groups import Group
 from scale.report.names import code_of
 from scale.report.paired import LEVEL, holm
+from scale.report.reproduction import (
+    COUNTING_RULE,
+    VALUE_RULE,
+    VERDICT_RULE,
+    Claims,
+    answer,
+    claims_of,
+    unknown_code,
+    verdicts,
+)
 from scale.report.results import ARCHIVE, Archived, Section
 from scale.report.table import UNKNOWN_CODE, VERSUS, ResultsTable
 
 COLUMNS = 7
 """Most columns of a table on a page; the rest is in the CSV file."""
-VERDICT_RULE = (
-    "Confirmed: the 95 % confidence interval of the difference is above 0. Refuted: it is at or "
-    "below 0. Otherwise undecided. One seed has no interval and decides nothing."
-)
-VALUE_RULE = (
-    "A value of the paper is confirmed if it is inside our interval, and refuted if it is outside, "
-    "above or below. One seed, or an interval of more than 10 points, leaves it undecided."
-)
-Claims = dict[tuple[str, str, str], list[Finding]]
 
 
 def results_page(sections: Sequence[Section], archive: Sequence[Archived], pages: str) -> str:
@@ -40,20 +41,24 @@ def results_page(sections: Sequence[Section], archive: Sequence[Archived], pages
         Folder of the questions' pages, as seen from this one.
     """
     parts = [
-        _first_line(sections),
+        f"# Is SCALE reproduced? {answer(sections)}\n",
         _reading(sections),
         "## Headlines\n",
         markdown(
             ["question", "answer", "runs", "our claims *"],
             [
-                [_link(s, pages), s.answer, str(len(s.records)), _counts(_claims([s], False))]
+                [
+                    _link(s, pages),
+                    s.answer,
+                    str(len(s.records)),
+                    _counts(claims_of([s], of_paper=False)),
+                ]
                 for s in sections
             ],
         ),
         "\\* Claims of our own: confirmed / undecided / refuted.\n" + _archive_line(archive, pages),
         "## The paper's claims and values\n",
-        f"{VERDICT_RULE} A claim counts once for each dataset, stream and measure; it is refuted "
-        f"if one of its comparisons is, and confirmed if all are. {VALUE_RULE}\n",
+        f"{VERDICT_RULE} {COUNTING_RULE} {VALUE_RULE}\n",
         _verdicts(sections, pages),
         "## How many comparisons\n",
         _comparisons([finding for section in sections for finding in section.findings]),
@@ -109,16 +114,6 @@ def archive_page(archive: Sequence[Archived], folder: str) -> str:
     )
 
 
-def _first_line(sections: Sequence[Section]) -> str:
-    claims = _claims(sections, True)
-    count = Counter(overall(found) for found in claims.values())
-    word = "In part"
-    if count["confirmed"] in (0, len(claims)):
-        word = "Yes" if claims and count["confirmed"] else "No"
-    told = ", ".join(f"{count[verdict]} {verdict}" for verdict in VERDICTS)
-    return f"# Is SCALE reproduced? {word}: of {len(claims)} claims of the paper, {told}.\n"
-
-
 def _reading(sections: Sequence[Section]) -> str:
     known = sum(bool(code_of(record)) for s in sections for record in s.records)
     total = sum(len(section.records) for section in sections)
@@ -132,16 +127,6 @@ def _reading(sections: Sequence[Section]) -> str:
     )
 
 
-def _claims(sections: Iterable[Section], of_paper: bool) -> Claims:
-    """Return the findings of each claim in each place; values of the paper's are no claims."""
-    found: Claims = defaultdict(list)
-    for section in sections:
-        for finding in section.findings:
-            if finding.of_paper is of_paper and not finding.is_value:
-                found[section.name, finding.claim, finding.where].append(finding)
-    return found
-
-
 def _counts(claims: Claims) -> str:
     count = Counter(overall(found) for found in claims.values())
     return " / ".join(str(count[verdict]) for verdict in VERDICTS) if claims else ""
@@ -149,27 +134,12 @@ def _counts(claims: Claims) -> str:
 
 def _verdicts(sections: Sequence[Section], pages: str) -> str:
     """Return the one table of verdicts: the paper's claims, then its values."""
-    lines = []
-    for (name, claim, where), found in _claims(sections, True).items():
-        ours = f"{found[0].other} {found[0].ours}"
-        if len(found) > 1:
-            count = Counter(finding.verdict for finding in found)
-            ours = ", ".join(f"{count[v]} {v}" for v in VERDICTS if count[v])
-        paper = found[0].paper if len(found) == 1 else ""
-        lines.append((name, [claim, where, paper, ours, overall(found) + _mark(found)]))
-    values: dict[tuple[str, ...], tuple[str, list[str]]] = {}
-    for section in sections:
-        for f in section.findings:
-            if f.is_value:  # runs that answer two questions are listed once
-                cells = [f.claim, f.where, f.other, f.ours, f.verdict + _mark([f])]
-                values.setdefault(tuple(cells), (section.name, cells))
-    table = [[*cells, f"[{name}]({pages}/{name}.md)"] for name, cells in [*lines, *values.values()]]
-    below = (
-        f"\n{UNKNOWN_CODE} Code not recorded.\n"
-        if any(UNKNOWN_CODE in row[4] for row in table)
-        else ""
-    )
-    return markdown(["the paper says", "where", "paper", "ours", "verdict", "page"], table) + below
+    lines = [
+        [*row.cells, f"[{row.section.name}]({pages}/{row.section.name}.md)"]
+        for row in verdicts(sections)
+    ]
+    titles = ["the paper says", "where", "paper", "ours", "verdict", "page"]
+    return markdown(titles, lines) + unknown_code(lines)
 
 
 def _comparisons(findings: Sequence[Finding]) -> str:
@@ -299,10 +269,6 @@ def _code_told(records: Sequence[Record]) -> str:
         code_of(record).get("commit", code_of(record).get("digest", ""))[:9] for record in records
     }
     return _listed({code or "not recorded" for code in codes})
-
-
-def _mark(findings: Sequence[Finding]) -> str:
-    return "" if all(finding.code_known for finding in findings) else f" {UNKNOWN_CODE}"
 
 
 def _link(section: Section, pages: str) -> str:

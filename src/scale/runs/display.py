@@ -71,7 +71,7 @@ class PlainDisplay(Display):
 
     def floors(self, floors: dict[str, dict[str, Any]]) -> None:
         for name, measures in floors.items():
-            self.message(f"floor {name}: {_numbers(measures)}")
+            self.message(f"floor {FLOORS.get(name, name)}: {_numbers(measures)}")
 
     def batch(self, record: dict[str, Any]) -> None:
         self._clock.at(record["position"])

@@ -71,7 +71,8 @@ def _announce(config: RunConfig, setting: Setting) -> str | None:
     if seconds < WORTH_TELLING:
         return None
     device = config.params.get("device", "cpu")
-    where = f"{torch.get_num_threads()} core(s)" if device == "cpu" else device
+    cores = torch.get_num_threads()
+    where = f"{cores} core{'s' if cores > 1 else ''}" if device == "cpu" else device
     told = f"about {duration(seconds)} on {where}"
     if min(setting.stream.images.shape[2:]) <= SMALL:
         return told
