@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scale.commands.bench import parse
 
 from scale.bench import load_experiment, plan
 from scale.cli import main
+from scale.commands.bench import parse
 from scale.commands.run import parse_run
 from scale.report import (
     archive_page,
