@@ -1,1 +1,1 @@
-"""Speed and memory as ratios, in one run, to a named alternative and to the machine's limit."""
+"""Benchmarks of speed and memory, beside a named alternative and the machine's limit."""

@@ -1,6 +1,6 @@
 """Run the benchmarks: ``python -m benchmarks [NAME ...] [--quick] [--json PATH]``.
 
-``python -m benchmarks [NAME ...] --table PATH`` runs none: it shows rows kept earlier, in Markdown.
+``python -m benchmarks [NAME ...] --table PATH`` prints the rows that ``--json PATH`` saved.
 """
 
 from __future__ import annotations
@@ -32,25 +32,27 @@ MODULES = (
     "stam",
     "scale_plus",
 )
-BUSY = 0.5  # load per core above which times say little
+BUSY = 0.5  # load per core above which times are unreliable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print one table per benchmark; return 0."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODULES)}; or all")
+    every = f"default: all of {', '.join(MODULES)}"
+    parser.add_argument("names", nargs="*", metavar="NAME", help=every)
     parser.add_argument(
-        "--quick", action="store_true", help="tiny sizes, only to see that they run"
+        "--quick", action="store_true", help="use tiny sizes, only to check that the code runs"
     )
-    parser.add_argument("--json", type=Path, help="append every row to this file, one JSON a line")
-    parser.add_argument("--table", type=Path, metavar="PATH", help="show what --json kept there")
+    parser.add_argument("--json", type=Path, help="append every row to this file as a JSON line")
+    parser.add_argument("--table", type=Path, metavar="PATH", help="print saved rows as Markdown")
     args = parser.parse_args(arguments)
     unknown = set(args.names) - set(MODULES)
     if unknown:
-        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}: {', '.join(MODULES)}")
+        names = ", ".join(sorted(unknown))
+        parser.error(f"no benchmark is called {names}; choose from {', '.join(MODULES)}")
     if args.table is not None:
         if not args.table.is_file():
-            parser.error(f"there is no file {args.table}")
+            parser.error(f"there is no file {args.table}; write one with --json {args.table}")
         sys.stdout.write(kept_table(args.table, args.names or MODULES))
         return 0
     console = Console()
@@ -68,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def kept_table(path: Path, names: Sequence[str]) -> str:
-    """Return the last row of each kind that was kept, with its ratios, in Markdown."""
+    """Return the last saved row of each measurement, with its ratio, as Markdown."""
     kept = [json.loads(line) for line in path.read_text().splitlines()]
     last = {(cells["benchmark"], cells["what"]): cells for cells in kept}
     lines = []
@@ -85,18 +87,18 @@ def kept_table(path: Path, names: Sequence[str]) -> str:
 
 
 def show_machine(console: Console, where: Row) -> None:
-    """Print what was measured on, and warn when it is busy."""
+    """Print the machine and the versions; warn when the machine is busy."""
     versions = ", ".join(f"{name} {v}" for name, v in dict(where["versions"]).items())  # type: ignore[call-overload]
     console.print(f"{where['processor']}, {where['cores']} cores, {where['threads']} threads")
     console.print(f"python {where['python']}, {versions}; load {where['load']:.2f}")
     if where["load"] > BUSY * where["cores"]:  # type: ignore[operator]
         console.print(
-            "[yellow]the machine is busy: trust ratios a little, times not at all[/yellow]"
+            "[yellow]the machine is busy: times are unreliable, ratios a little less so[/yellow]"
         )
 
 
 def table(title: str, rows: list[Row]) -> Table:
-    """Lay the rows of one benchmark out: under each, what it is compared with."""
+    """Return the table of one benchmark: each row, then its alternative and its limit."""
     view = Table(title=title, title_justify="left", title_style="bold", show_header=False)
     view.add_column("what", overflow="fold")
     view.add_column("cost", justify="right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""How many views are accepted as pseudo-positives, and how many of these rightly."""
+"""Count the views accepted as pseudo-positives, and how many of them are of the same class."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Tally:
     candidates: int = 0
     """Other stream views."""
     accepted: int = 0
-    """Those that are pseudo-positives."""
+    """Candidates that are pseudo-positives."""
     others: int = 0
     """Candidates that are not the view's twin."""
     others_of_class: int = 0
-    """Those of the view's class."""
+    """Candidates of the view's class, twins left out."""
     others_accepted: int = 0
     accepted_of_class: int = 0
 
@@ -49,27 +49,27 @@ class Tally:
         )
 
     def rates(self) -> dict[str, float | None]:
-        """Return the mean number per view, and shares in percent.
+        """Return the mean number of pseudo-positives per view, and shares in percent.
 
-        `precision` is that of the accepted ones that are not twins, of which there are `pairs`:
-        None when there are none, and when all candidates are of one class. `chance` is what
-        accepting at random would give.
+        `pairs` counts the accepted pairs that are not twins, and `precision` is the share of them
+        with equal classes. It is None without pairs, or when all candidates are of one class.
+        `chance` is the precision of accepting at random.
         """
-        told = self.accepted_of_class if self.others_of_class < self.others else None
+        correct = self.accepted_of_class if self.others_of_class < self.others else None
         return {
             "batches": self.batches,
             "pseudo_positives": round(self.accepted / self.views, 4),
             "share": _percent(self.accepted, self.candidates),
             "pairs": self.others_accepted,
-            "precision": _percent(told, self.others_accepted),
+            "precision": _percent(correct, self.others_accepted),
             "chance": _percent(self.others_of_class, self.others),
         }
 
 
 def tallies(learner: Replay, batch: Batch) -> Iterator[tuple[Cell, Tally]]:
-    """Count the pseudo-positives that an update with this batch would have, in each cell.
+    """Yield the pseudo-positives that an update with this batch would have, for each cell.
 
-    The pass is that of an update, in training mode: BatchNorm takes the statistics of the views.
+    The forward pass is in training mode, so BatchNorm uses the statistics of the views.
     """
     n = batch.n
     with torch.no_grad():

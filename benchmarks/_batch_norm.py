@@ -1,4 +1,4 @@
-"""What an embedding depends on BatchNorm's statistics: the running ones, or the memory's."""
+"""Compare embeddings with BatchNorm's running statistics and with statistics of the memory."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from scale.evaluate import Evaluator, knn_accuracy
 from scale.methods import Replay
 from scale.methods.core.contrastive import PIXEL_MEAN, PIXEL_STD
 
-MOST_IMAGES = 2048  # they pass the encoder at once
+MOST_IMAGES = 2048  # all of them go through the encoder in one pass
 
 
 def compare_statistics(
     learner: Replay, same: Replay, evaluator: Evaluator
 ) -> dict[str, float | int]:
-    """Return how far the evaluation images move, and the kNN accuracy with either statistics.
+    """Return how much the embeddings change, and the kNN accuracy with either statistics.
 
     Parameters
     ----------
     learner
-        As trained.
+        The trained learner; left unchanged.
     same
-        The same learner again; its running statistics are replaced by those of its memory.
+        A second copy of it, whose running statistics are replaced by those of its memory.
     evaluator
-        Gives the images and the protocol.
+        Evaluation images and protocol.
 
     Returns
     -------
     dict
-        `cosine`: the mean over evaluation images of that between their two embeddings; in percent
-        `knn_running` and `knn_memory`; `memory_images`: how many the statistics were taken of.
+        `cosine`: mean cosine of the two embeddings of an evaluation image. `knn_running` and
+        `knn_memory`: kNN accuracy in percent. `memory_images`: images behind the statistics.
     """
     images = take_statistics_of_memory(same)
     by_running, by_memory = (evaluator.features(each.transform) for each in (learner, same))
@@ -46,10 +46,10 @@ def compare_statistics(
 
 
 def take_statistics_of_memory(learner: Replay) -> int:
-    """Set BatchNorm's running statistics to those of images in memory; return how many these are.
+    """Set BatchNorm's running statistics to those of memory images; return how many were used.
 
-    They are taken of the images as `transform` sees them, not of views, and of all in one pass, so
-    that each layer's are exact for what the layers before it then give.
+    The images are those that `transform` sees, not views. They go through in one pass, so that
+    each layer's statistics are exact for the output of the layers before it.
     """
     images = learner.memory_.sample(MOST_IMAGES)
     pixels = resize(images.to(learner.device), learner.augmentation_.size)
@@ -57,7 +57,7 @@ def take_statistics_of_memory(learner: Replay) -> int:
     for layer in learner.encoder_.modules():
         if isinstance(layer, _BatchNorm):
             layer.reset_running_stats()
-            layer.momentum = 1.0  # what the next pass sees, and nothing of before
+            layer.momentum = 1.0  # the next pass replaces the statistics
     with torch.no_grad():
         learner.encoder_(pixels.contiguous(memory_format=torch.channels_last))
     return len(images)

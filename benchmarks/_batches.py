@@ -22,7 +22,7 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Batch:
-    """What one update would see, and the classes, which it would not."""
+    """The views of one update, and the labels, which no learner sees."""
 
     kind: Kind
     views: Tensor
@@ -32,26 +32,26 @@ class Batch:
 
     @property
     def n(self) -> int:
-        """Images of the stream."""
+        """Number of stream images."""
         return len(self.labels)
 
     @property
     def m(self) -> int:
-        """Replayed images."""
+        """Number of replayed images."""
         return len(self.views) // 2 - self.n
 
 
 def draw_batches(
     learner: Replay, stream: Stream, labels: NDArray[np.int64], count: int, images: int
 ) -> Iterator[Batch]:
-    """Draw batches of both kinds, as many of one as of the other.
+    """Yield equally many class-ordered and iid batches.
 
     Parameters
     ----------
     learner
-        Whose memory is replayed and whose law of views is followed.
+        Its memory is replayed, and its augmentation makes the views.
     stream
-        What the learner learned from.
+        The stream that the learner was trained on.
     labels
         Class of each image in the order of the stream.
     count
@@ -77,9 +77,9 @@ def draw_batches(
 
 
 def class_ordered(labels: NDArray[np.int64], n: int, count: int) -> list[Positions]:
-    """Return where in a stream `count` batches of `n` images of one class lie, evenly spread.
+    """Return the positions of `count` batches of `n` images of one class, spread over the stream.
 
-    A stream that is not class by class is taken as if it were, classes as they first appear.
+    Classes come in the order of their first image, also if the stream mixes them.
     """
     found = []
     for label in dict.fromkeys(labels.tolist()):
@@ -90,7 +90,7 @@ def class_ordered(labels: NDArray[np.int64], n: int, count: int) -> list[Positio
 
 
 def _replay(learner: Replay, positions: Positions, m: int, generator: torch.Generator) -> Tensor:
-    """Draw m images of the memory that are not in the batch: no update meets an image twice."""
+    """Return m random images of the memory that are not in the batch."""
     memory = learner.memory_
     others = torch.isin(memory.arrivals, torch.from_numpy(positions), invert=True).nonzero()[:, 0]
     return memory.images[others[torch.randperm(len(others), generator=generator)[:m]]]

@@ -1,4 +1,4 @@
-"""Lines of `benchmarks.pseudo_positives` as tables in Markdown."""
+"""Markdown tables of the lines that `benchmarks.pseudo_positives` prints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scale.report.formats import markdown
 
 Line = dict[str, Any]
 KINDS = {"state": ("start", "trained"), "batch": ("class-ordered", "iid"), "space": ("z", "h")}
-"""What cells can be of, by the option that chooses them."""
+"""Options that select cells, and their values."""
 SHOWN = {
     "pseudo_positives": "pseudo-positives per view",
     "share": "% of the batch's other views accepted",
@@ -22,27 +22,27 @@ SHOWN = {
 }
 MEASURES = (*SHOWN, "batch_norm")
 FEWEST_PAIRS = 100
-"""Of fewer accepted pairs no precision is shown: it would be noise."""
+"""Fewest accepted pairs for a precision: below this it is noise, and the cell is empty."""
 RUN = ("dataset", "stream", "features")
 TABLE = (*RUN, *KINDS, "n", "m")
-"""What is the same in all of a table of kappa and mu."""
+"""Keys whose values are equal within one table of kappa and mu."""
 STATISTICS = {
     "cosine": ("cosine", 4),
     "knn_running": ("kNN, running statistics", 2),
     "knn_memory": ("kNN, statistics of memory", 2),
 }
-"""Title and decimals of what is told of BatchNorm."""
+"""Title and decimals of each measure of BatchNorm's statistics."""
 
 
 def tables(paths: Sequence[Path], measure: str, chosen: Mapping[str, str | None]) -> str:
-    """Return what was measured, mean and standard deviation over seeds.
+    """Return Markdown tables of a measure: mean and standard deviation over seeds.
 
     Parameters
     ----------
     paths
-        Files of lines.
+        Files of lines that `benchmarks.pseudo_positives` printed.
     measure
-        One of `MEASURES`: a table of kappa by mu for each kind of cell, or one of BatchNorm.
+        One of `MEASURES`. `batch_norm` gives one table, the others one of kappa by mu per cell.
     chosen
         For each name in `KINDS` the only value to show, or None for all.
     """
@@ -56,15 +56,15 @@ def tables(paths: Sequence[Path], measure: str, chosen: Mapping[str, str | None]
         found = _cell_tables(lines, measure) if of_cells else _statistics_table(lines)
     except (KeyError, TypeError) as error:
         raise InputError(
-            f"{names}: a line is not as benchmarks.pseudo_positives prints it: {error!r}"
+            f"{names}: a line is not one that benchmarks.pseudo_positives prints ({error!r})"
         ) from error
     if not found:
-        raise InputError(f"{names}: nothing tells {measure} of such cells; leave out an option")
+        raise InputError(f"{names}: no line has {measure} of such cells; leave out an option")
     return found
 
 
 def _cell_tables(lines: list[Line], measure: str) -> str:
-    """Return a table for each kind of cell of which anything is told."""
+    """Return a table for each kind of cell that has a value."""
     if measure == "precision":
         few = {"precision": None}
         lines = [line if line["pairs"] >= FEWEST_PAIRS else line | few for line in lines]
@@ -99,7 +99,7 @@ def _kappa_by_mu(lines: list[Line], measure: str) -> str:
 
 
 def _statistics_table(lines: list[Line]) -> str:
-    """Return one table with a row for each setting, or nothing when there is none."""
+    """Return a table with a row for each setting, or an empty string without lines."""
     rows = []
     for run, of_run in _by(RUN, lines).items():
         seeds = str(len({line["seed"] for line in of_run}))
@@ -117,7 +117,7 @@ def _by(names: Sequence[str], lines: list[Line]) -> dict[tuple[Any, ...], list[L
 
 
 def _spread(lines: list[Line], name: str, digits: int) -> str:
-    """Return mean and standard deviation over seeds, by the last line of each, or nothing."""
+    """Return mean and standard deviation over the last line of each seed; empty without values."""
     by_seed = {line["seed"]: line[name] for line in lines}
     values = [value for value in by_seed.values() if value is not None]
     if not values:

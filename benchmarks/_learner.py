@@ -1,4 +1,4 @@
-"""The learner that is measured, and what it is compared with."""
+"""The learner that is measured, and the straightforward one that it is compared with."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def started(quick: bool = False, views: Literal["once", "anew"] = "anew") -> SCA
 
 
 def update(learner: SCALE, stream_views: Tensor) -> None:
-    """Make one update as `SCALE.learn` does."""
+    """Make one update, like `SCALE.learn`."""
     memory_views = learner.draw_views(learner.memory_.sample(learner.memory_batch))
     learner.step(learner.losses(stream_views, memory_views))
 
 
 def naive_update(learner: SCALE, stream_views: Tensor) -> None:
-    """Make an update as a straightforward program does.
+    """Make an update in the straightforward way.
 
-    Stream and memory go through the encoder apart, each loss multiplies its own matrix of dot
-    products, and what the past model says of the stream is computed at every update. Views and
-    optimiser are the same. Give it a learner with `plain_convolutions`.
+    Stream and memory go through the encoder separately. Each loss computes its own dot products.
+    The past model embeds the stream at every update. Views and optimiser are the same.
+    Call `plain_convolutions` on the learner's models first.
     """
     memory_views = learner.draw_views(learner.memory_.sample(learner.memory_batch))
     n, both = len(stream_views) // 2, (stream_views, memory_views)
@@ -67,7 +67,7 @@ def naive_update(learner: SCALE, stream_views: Tensor) -> None:
 
 
 def plain_convolutions(model: nn.Module) -> nn.Module:
-    """Make every `Conv3x3` compute as `nn.Conv2d` does; returns the model."""
+    """Make every `Conv3x3` compute like `nn.Conv2d`; return the model."""
     for module in model.modules():
         if isinstance(module, Conv3x3):
             module.forward = types.MethodType(nn.Conv2d.forward, module)  # type: ignore[method-assign]
@@ -75,7 +75,7 @@ def plain_convolutions(model: nn.Module) -> nn.Module:
 
 
 def multiply_adds(encoder: nn.Module, image: Tensor) -> int:
-    """Count the multiply-adds of direct convolutions of one image, (1, c, h, w), less padding."""
+    """Return the multiply-adds of direct convolutions of one image, (1, c, h, w), no padding."""
     total = 0
 
     def count(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:

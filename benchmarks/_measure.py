@@ -1,4 +1,4 @@
-"""Times of things that are compared, and the shape of a row."""
+"""Time functions side by side, and build the rows of a benchmark."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Row = dict[str, object]
 def best_of(
     runs: Mapping[str, Callable[[], object]], repeats: int, warm_up: bool = True
 ) -> dict[str, float]:
-    """Return the least seconds of each run, after one of each to warm up.
+    """Return the shortest time of each run, in seconds, after a warm-up.
 
-    The runs take turns, so that what else the machine does hits all of them.
+    The runs take turns, so that other load on the machine affects all of them.
     """
     if warm_up:
         for run in runs.values():
@@ -42,20 +42,22 @@ def row(
     unit: str = "ms",
     note: str = "",
 ) -> Row:
-    """One line of a table; every value is a cost in `unit`, so less is better.
+    """Return one row of a table; every value is a cost in `unit`, so less is better.
 
     Parameters
     ----------
     what
-        What was done.
+        The task.
     ours
-        What it cost us.
+        Cost of our code.
     alternative
-        Name and cost of another way to do the same; the ratio is alternative / ours.
+        Name and cost of another way to do the task; the ratio is alternative / ours.
     limit
-        Name and cost of the least that the machine could need; the ratio is ours / limit.
+        Name and cost of a lower bound on this machine; the ratio is ours / limit.
+    unit
+        Unit of all costs.
     note
-        Anything the numbers need beside them.
+        Remark shown beside the numbers.
     """
     cells: Row = {"what": what, "unit": unit, "ours": ours}
     if alternative is not None:
@@ -67,7 +69,7 @@ def row(
 
 
 def machine() -> Row:
-    """Return the machine, how busy it is, and the versions of what is measured."""
+    """Return the processor, its load, and the versions of Python and the libraries."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count() or 1,

@@ -19,7 +19,7 @@ def main(quick: bool = False) -> list[Row]:
 
 
 def measure(name: str, shape: tuple[int, int, int], images: int, repeats: int) -> list[Row]:
-    """Time one preset and what it is compared with."""
+    """Return the rows of one preset: beside kornia, and beside a loop over images."""
     augmentation, generator = AUGMENTATIONS[name], torch.Generator().manual_seed(0)
     batch = torch.randint(0, 256, (images, *shape), dtype=torch.uint8, generator=generator)
     views = two_views(batch, augmentation, generator)
@@ -29,7 +29,7 @@ def measure(name: str, shape: tuple[int, int, int], images: int, repeats: int) -
     read = batch.repeat(2, 1, 1, 1)
     copies = torch.empty_like(read), torch.empty_like(views)
 
-    def copy() -> None:  # reads every image twice and writes every view once: the least there is
+    def copy() -> None:  # a lower bound: read every image twice, write every view once
         copies[0].copy_(read)
         copies[1].copy_(views)
 
@@ -54,7 +54,7 @@ def as_floats(images: Tensor) -> Tensor:
 
 
 def kornia_views(law: Augmentation, size: torch.Size) -> nn.Module:
-    """Return the same operations in kornia, each image with its own numbers."""
+    """Return the same operations in kornia, with random numbers for each image."""
     steps: list[nn.Module] = []
     if law.crop_scale != (1.0, 1.0):
         steps.append(
@@ -63,7 +63,7 @@ def kornia_views(law: Augmentation, size: torch.Size) -> nn.Module:
                 law.crop_scale,
                 law.crop_ratio,
                 resample=law.interpolation,
-                cropping_mode="resample",  # slice, the other one, loops over the images
+                cropping_mode="resample",  # "slice" loops over the images
             )
         )
     if law.flip:

@@ -14,13 +14,13 @@ from scale.methods import SCALE, load
 
 
 def main(quick: bool = False) -> list[Row]:
-    """Time writing and reading."""
+    """Time saving and loading."""
     with tempfile.TemporaryDirectory() as folder:
         return measure(started(quick), Path(folder), 1 if quick else 4)
 
 
 def measure(learner: SCALE, folder: Path, repeats: int) -> list[Row]:
-    """Compare with torch's own format and with the bare bytes."""
+    """Return a row for saving and one for loading, beside torch's format and the bare bytes."""
     ours, torchs, plain = folder / "ours.safetensors", folder / "torch.pt", folder / "plain"
     learner.save(ours)
     content = ours.read_bytes()

@@ -14,7 +14,7 @@ from scale.models import build_encoder
 
 
 def main(quick: bool = False) -> list[Row]:
-    """Time ours, plain convolutions, and the other memory layout."""
+    """Time our encoder, plain convolutions, and the other memory layout."""
     views = torch.randn(8 if quick else 512, 3, 32, 32)
     nets = encoders()
     least = multiply_adds(nets["ours"], views[:1]) * len(views) / multiply_adds_per_second()
@@ -37,7 +37,7 @@ def main(quick: bool = False) -> list[Row]:
 
 
 def encoders() -> dict[str, nn.Module]:
-    """Return the same network three times."""
+    """Return the same network with our convolutions, plain ones, and channels first."""
     net, _ = build_encoder("resnet18", (3, 32, 32), torch.Generator().manual_seed(0))
     last = torch.channels_last
     return {
@@ -50,7 +50,7 @@ def encoders() -> dict[str, nn.Module]:
 def bind(
     run: Callable[[nn.Module, Tensor], None], net: nn.Module, views: Tensor, name: str
 ) -> Callable[[], None]:
-    """Return the run of one network on views in its layout."""
+    """Return a function that runs one network on views in its memory layout."""
     layout = torch.contiguous_format if name == "contiguous" else torch.channels_last
     laid_out = views.contiguous(memory_format=layout)
     return lambda: run(net, laid_out)

@@ -1,9 +1,9 @@
-"""How far `scale.guard`, which sees no labels, agrees with kNN over finished runs.
+"""How well `scale.guard`, which sees no labels, agrees with kNN over finished runs.
 
-``python -m benchmarks.guard RUN|FILE ...`` reads folders of runs and files of records, and prints a
-table in Markdown: for each dataset, for scale-plus, and for all runs together, the correlations of
-(score - start's score) with (kNN - random start's kNN), how often "better than its start" is right,
-and how many runs below their start were not called better.
+``python -m benchmarks.guard RUN|FILE ...`` reads folders of runs and files of records. It prints
+a Markdown table with a row for each dataset, for scale-plus and for all runs: the correlation of
+(score - start's score) with (kNN - random start's kNN), how often "better than its start" is
+right, and how many runs below their start are not called better.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scale.bench.records import run_key
 from scale.report.formats import markdown
 
 Gain = tuple[float, float, bool]
-"""What was gained in view retrieval and in kNN, and whether the guard says "better"."""
+"""Gain in view retrieval, gain in kNN, and whether the guard says "better"."""
 TITLES = (
     *("runs", "how many", "Spearman", "Pearson", '"better" is right'),
     *("below their start", "of these not called better"),
@@ -45,9 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def table(records: Sequence[Record]) -> str:
-    """Return the agreement by dataset, of scale-plus, and of all; each run counts once.
+    """Return the agreement for each dataset, for scale-plus and for all runs, as Markdown.
 
-    Runs that were not asked are left out: methods without a memory, data without labels.
+    Each run counts once. Runs without a guard or without kNN are left out.
     """
     once = {run_key(record): record for record in records if "summary" in record}
     groups: dict[str, list[Gain]] = defaultdict(list)
@@ -67,22 +67,22 @@ def table(records: Sequence[Record]) -> str:
 
 
 def gain(record: Record) -> Gain | None:
-    """Return both gains of a finished run over its random start, or None for one not asked."""
+    """Return both gains of a finished run over its random start, or None if one is missing."""
     summary = record["summary"]
     if "guard" not in summary or "knn" not in summary:
         return None
-    told = summary["guard"]
-    truly = summary["knn"] - summary["floors"]["random"]["knn"]
-    return told["score"] - told["start_score"], truly, told["better"]
+    verdict = summary["guard"]
+    in_knn = summary["knn"] - summary["floors"]["random"]["knn"]
+    return verdict["score"] - verdict["start_score"], in_knn, verdict["better"]
 
 
 def agreement(gains: Sequence[Gain]) -> list[str]:
-    """Return how well the guard foretells kNN, as the cells of a row."""
-    told, true = (np.array([gain[i] for gain in gains]) for i in (0, 1))
+    """Return how well the guard predicts kNN, as the cells of a row."""
+    predicted, true = (np.array([gain[i] for gain in gains]) for i in (0, 1))
     called = np.array([better for _, _, better in gains], dtype=bool)
-    correlations = ["", ""]  # of two runs, or of gains that are all the same, there is none
-    if len(gains) > 2 and np.ptp(told) > 0 and np.ptp(true) > 0:
-        correlations = [f"{kind(told, true).statistic:.2f}" for kind in (spearmanr, pearsonr)]
+    correlations = ["", ""]  # undefined for two runs, and for equal gains
+    if len(gains) > 2 and np.ptp(predicted) > 0 and np.ptp(true) > 0:
+        correlations = [f"{kind(predicted, true).statistic:.2f}" for kind in (spearmanr, pearsonr)]
     worse = true < 0
     counts = [(called == (true > 0)).sum(), worse.sum(), (worse & ~called).sum()]
     return [str(len(gains)), *correlations, *map(str, counts)]

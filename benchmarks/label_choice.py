@@ -1,9 +1,9 @@
-"""How far kNN depends on which classes, and which labelled images of them, it is measured with.
+"""How much kNN depends on the choice of classes and of labelled images.
 
-``python -m benchmarks.label_choice RUN ...`` takes finished runs on labelled data. For the learner
-and for its random start it draws classes and a few labelled images of each, again and again, and
-measures kNN on the test images of these classes. It prints JSON lines; ``--table FILE ...`` prints
-such lines as Markdown.
+``python -m benchmarks.label_choice RUN ...`` takes finished runs on labelled data. It draws classes
+and a few labelled images of each, many times, and measures kNN on the test images of these classes.
+It does so for the learner and for its random start. It prints JSON lines; ``--table FILE ...``
+prints such lines as Markdown.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Choice:
-    """What is drawn, how often, and how many neighbours vote."""
+    """Number of classes, labelled images of each, neighbours that vote, and draws of classes."""
 
     classes: int = 10
     labels: int = 10
@@ -48,7 +48,7 @@ class Choice:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print lines for runs, or a table of lines; return 0, or 2 for the user's mistake."""
+    """Print lines for runs, or a table of lines; return 0, or 2 for a user's mistake."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.label_choice", description=__doc__)
     what = "folder of a run, or file of lines"
     parser.add_argument("sources", nargs="+", type=Path, metavar="RUN|FILE", help=what)
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measure(folder: Path, choice: Choice) -> Iterator[dict[str, Any]]:
-    """Yield a line for a run's learner and one for the encoder that it started from."""
+    """Yield one line for a run's learner and one for its random start."""
     if min(asdict(choice).values()) < 1:
         raise InputError(f"classes, labels, k and draws must be 1 or more, got {choice}")
     config = RunConfig.read(folder)
@@ -88,7 +88,7 @@ def measure(folder: Path, choice: Choice) -> Iterator[dict[str, Any]]:
         run["features"] = name or run["features"]
         figures = spread(draw(queries, bank, sets, choice, config.seed))
         if choice.classes == len(sets.classes):
-            figures["sd_classes"] = None  # there was nothing to choose
+            figures["sd_classes"] = None  # every draw has all classes
         yield {**run, **asdict(choice), **figures}
 
 
@@ -108,9 +108,9 @@ def draw(
     sets
         Their labels.
     choice
-        What is drawn.
+        Sizes of the draws.
     seed
-        Of the draws.
+        Seed of the draws.
     """
     if choice.classes > len(sets.classes):
         raise InputError(f"expected --classes of at most {len(sets.classes)}, got {choice.classes}")
@@ -137,7 +137,7 @@ def draw(
 
 
 def spread(series: NDArray[np.float64]) -> dict[str, float | None]:
-    """Return the mean, what of its spread is due to either choice, and the extremes.
+    """Return the mean, the standard deviation due to either choice, the least and the greatest.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def spread(series: NDArray[np.float64]) -> dict[str, float | None]:
     1.4142
     """
     within = series.var(axis=1, ddof=1).mean()
-    # The mean over some banks still has their noise in it.
+    # The mean over banks contains a share of their variance, which is subtracted.
     between = series.mean(axis=1).var(ddof=1) - within / series.shape[1] if len(series) > 1 else 0.0
     figures = {
         "mean": series.mean(),
@@ -158,7 +158,7 @@ def spread(series: NDArray[np.float64]) -> dict[str, float | None]:
 
 
 def table(lines: Sequence[dict[str, Any]]) -> str:
-    """Return kept lines as a table."""
+    """Return saved lines as a Markdown table."""
     asked = list(asdict(Choice()))
     try:
         rows = [
@@ -166,7 +166,8 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
             for line in lines
         ]
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"a line is not as benchmarks.label_choice keeps it: {error!r}") from error
+        message = f"a line is not one that benchmarks.label_choice prints ({error!r})"
+        raise InputError(message) from error
     return markdown([*NAMES, *asked, *TITLES.values()], rows)
 
 

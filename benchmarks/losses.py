@@ -1,4 +1,4 @@
-"""the losses of a batch and their gradients in z, the encoder apart (the paper's Table 5)."""
+"""the losses of a batch and their gradients in z, without the encoder (the paper's Table 5)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAPER = {  # seconds, on its machine
 
 
 def main(quick: bool = False) -> list[Row]:
-    """Time the losses of Co2L and SCALE by the sizes of stream batch and replay."""
+    """Time the losses of Co2L and SCALE for several sizes of stream batch and replay."""
     losses = {"co2l": co2l_loss, "scale": scale_loss}
     repeats = 1 if quick else 20
     return [
@@ -46,7 +46,7 @@ def measure(
     *,
     quick: bool,
 ) -> Row:
-    """Time one method at one size, beside the paper and one product of all pairs."""
+    """Return the row of one method at one size, beside the paper and one product of all pairs."""
     share = 16 if quick else 1
     views = 2 * (n + m) // share
     generator = torch.Generator().manual_seed(0)

@@ -17,7 +17,7 @@ PAPER = {"random": 0.40, "kmeans": 1.51, "minred": 1.05, "psa": 0.95}  # seconds
 
 
 def main(quick: bool = False) -> list[Row]:
-    """Time every registered policy, features and labels given, and PSA with its features."""
+    """Time every policy with given features and labels, then PSA with computing its features."""
     size, n = (64, 16) if quick else (1280, 128)
     generator = torch.Generator().manual_seed(0)
     images = torch.randint(0, 256, (size + n, 3, 32, 32), dtype=torch.uint8, generator=generator)
@@ -30,7 +30,7 @@ def main(quick: bool = False) -> list[Row]:
     }
     best = best_of(runs, 1 if quick else 5)
     rows = [
-        row(f"{name}, what it asks for given", best[name] * 1e3, paper(name), copy_of(images))
+        row(f"{name}, features given", best[name] * 1e3, paper(name), copy_of(images))
         for name in POLICIES
     ]
     return [*rows, with_features(images, n, 1 if quick else 3)]
@@ -44,7 +44,7 @@ def full(policy: str, images: Tensor, labels: Tensor) -> Memory:
 
 
 def with_features(images: Tensor, n: int, repeats: int) -> Row:
-    """Time PSA together with the ResNet-18 features it needs: what a batch of a run costs."""
+    """Time PSA together with its ResNet-18 features, the cost of a batch in a run."""
     learner = SCALE(memory_size=len(images) - n)
     learner.start((3, 32, 32))
     learner.memory_.update(images[:-n])
@@ -54,7 +54,7 @@ def with_features(images: Tensor, n: int, repeats: int) -> Row:
 
 
 def paper(policy: str) -> tuple[str, float] | None:
-    """Return the paper's value; the paper does not say what exactly it timed."""
+    """Return the paper's value, if it has one; the paper does not say what it includes."""
     if policy not in PAPER:
         return None
     return "the paper's, on its machine", PAPER[policy] * 1e3

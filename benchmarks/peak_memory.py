@@ -1,4 +1,4 @@
-"""the most memory that updates of SCALE hold, n = m = 128 and ResNet-18, beyond the imports."""
+"""peak memory of SCALE's updates, n = m = 128 and ResNet-18, without that of the imports."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from scale.methods import SCALE
 
 
 def main(quick: bool = False) -> list[Row]:
-    """Measure each kind of update in a process of its own."""
+    """Measure each kind of update in a new process."""
     ours, naive = measure("ours", quick), measure("naive", quick)
     return [
         row(
             "peak of three updates",
             ours["peak"],
             ("plain: two passes, own products, nn.Conv2d", naive["peak"]),
-            ("weights x 4, memory, what backward needs", ours["least"]),
+            ("weights x 4, memory, saved activations", ours["least"]),
             unit="MB",
         )
     ]
 
 
 def measure(kind: str, quick: bool) -> dict[str, float]:
-    """Return the peak and the least of a kind of update, in MB."""
+    """Return the peak and the lower bound of a kind of update, in MB."""
     command = [sys.executable, "-m", "benchmarks.peak_memory", kind, str(int(quick))]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     result: dict[str, float] = json.loads(done.stdout)
@@ -38,7 +38,7 @@ def measure(kind: str, quick: bool) -> dict[str, float]:
 
 
 def child(kind: str, quick: bool) -> dict[str, float]:
-    """Make three updates in this process."""
+    """Make three updates in this process; return their peak and their lower bound, in MB."""
     at_start = peak()
     learner = started(quick)
     batch = images(learner.memory_batch, seed=1)
@@ -52,19 +52,19 @@ def child(kind: str, quick: bool) -> dict[str, float]:
 
 
 def peak() -> float:
-    """Return the most memory this process has held, in MB; Linux only.
+    """Return the peak memory of this process, in MB; Linux only.
 
-    Not `ru_maxrss`: a child begins with that of the process that started it.
+    Not `ru_maxrss`: a child process inherits its parent's.
     """
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
 
 
 def least(learner: SCALE, stream_views: Tensor) -> float:
-    """Return the bytes, in MB, that no way of making this update can do without.
+    """Return a lower bound on the memory of this update, in MB.
 
-    Weights, their gradients, their momentum and the past's weights; memory; and what autograd keeps
-    from the forward to the backward pass, each storage once.
+    It counts weights, gradients, momentum and the past model's weights, the memory's images, and
+    the tensors that autograd saves for the backward pass, each storage once.
     """
     kept: dict[int, int] = {}
 

@@ -14,13 +14,13 @@ from scale.models import build_encoder
 
 
 def gaussian(points: int) -> np.ndarray:
-    """Features without structure: rectified gaussian noise."""
+    """Return features without structure: rectified Gaussian noise."""
     noise = np.random.default_rng(0).standard_normal((points, 512), dtype=np.float32)
     return noise.clip(min=0)
 
 
 def digits(points: int) -> np.ndarray:
-    """Features of real images: scikit-learn's digits through an untrained ResNet-18."""
+    """Return features of real images: scikit-learn's digits through an untrained ResNet-18."""
     images = torch.from_numpy(load_digits().images[:points, None]).float() / 16
     encoder, _ = build_encoder("resnet18", (1, 32, 32), torch.Generator().manual_seed(0))
     with torch.no_grad():
@@ -29,7 +29,7 @@ def digits(points: int) -> np.ndarray:
 
 
 def main(quick: bool = False) -> list[Row]:
-    """Time both, after seeing that they choose the same points."""
+    """Time both implementations, after checking that they choose the same points."""
     points, size = (110, 100) if quick else (1408, 1280)
     return [
         measure(name, features, size, repeats=1 if quick else 2)
@@ -38,7 +38,7 @@ def main(quick: bool = False) -> list[Row]:
 
 
 def measure(name: str, features: np.ndarray, size: int, repeats: int) -> Row:
-    """Compare on one set of points."""
+    """Return the row of one set of points."""
     exact = features.astype(np.float64)  # diversipy rounds away ties in single precision
     chosen = np.unique(features[psa_select(features, size)], axis=0)
     if not np.array_equal(chosen, np.unique(diversipy_select(exact, size), axis=0)):
@@ -48,7 +48,7 @@ def measure(name: str, features: np.ndarray, size: int, repeats: int) -> Row:
         "ours": lambda: psa_select(features, size),
         "pass": lambda: (features.min(axis=0), features.max(axis=0)),
     }
-    # Ours is fast enough to be asked more often than it takes turns with diversipy.
+    # Diversipy is slow: it gets few repeats, ours gets more.
     best = best_of(runs, repeats, warm_up=False)
     again = best_of({"ours": runs["ours"], "pass": runs["pass"]}, 5 * repeats)
     return row(

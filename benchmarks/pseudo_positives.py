@@ -1,9 +1,10 @@
-"""Pseudo-positives per view against kappa, mu and the feature space, by forward passes alone.
+"""Pseudo-positives per view against kappa, mu and the feature space, from forward passes alone.
 
 ``python -m benchmarks.pseudo_positives RUN ...`` prints JSON lines for finished runs of a learner
-with a memory: one for each cell of {encoder at its start, as trained} x {class-ordered, iid batch}
-x {z, h} x kappa x mu, and one on what BatchNorm's statistics do. ``--table FILE ...`` prints such
-lines as Markdown. Labels are used to judge what is accepted; no learner sees them.
+with a memory. There is one line for BatchNorm's statistics, and one for each cell of
+{encoder at its start, as trained} x {class-ordered, iid batch} x {z, h} x kappa x mu.
+``--table FILE ...`` prints such lines as Markdown. Labels are used to judge the accepted pairs;
+no learner sees them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from scale.runs import RunConfig, load_learner, prepare
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print lines for runs, or tables of lines; return 0, or 2 for the user's mistake."""
+    """Print lines for runs, or tables of lines; return 0, or 2 for a user's mistake."""
     args = parse(arguments)
     try:
         if args.table:
@@ -63,12 +64,12 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def measure(folder: Path, count: int, images: int) -> Iterator[Line]:
-    """Yield the lines of a finished run: one of BatchNorm, then one for each cell.
+    """Yield the lines of a finished run: one for BatchNorm, then one for each cell.
 
     Parameters
     ----------
     folder
-        Of the run.
+        Folder of the run.
     count
         Batches of each kind; fewer when the stream has fewer of one class.
     images
@@ -96,7 +97,7 @@ def measure(folder: Path, count: int, images: int) -> Iterator[Line]:
 
 
 def finished_learner(folder: Path) -> Replay:
-    """Return the learner of a run as it ended, if it is one whose memory can be replayed."""
+    """Return the learner of a finished run; it must have a memory to replay."""
     learner = load_learner(folder)
     if not (folder / "summary.json").is_file():
         raise InputError(
@@ -117,7 +118,7 @@ def start_of(learner: Replay) -> Replay:
 
 
 def describe(config: RunConfig) -> Line:
-    """Return what a run is called in tables; of a dataset on this machine, only the last name."""
+    """Return a run's names for tables; a dataset in a folder has the folder's name."""
     own = Path(config.dataset)
     run = config.to_json() | {"dataset": own.name if own.exists() else config.dataset}
     return {

@@ -11,7 +11,7 @@ from scale.methods.core.contrastive import ContrastiveLearner
 
 
 def main(quick: bool = False) -> list[Row]:
-    """Take batches in turns, with full memories; then embed, right after a batch and once more."""
+    """Time a batch with full memories, then the first embedding after a batch and the next."""
     n, size = (8, 64) if quick else (128, 1280)
     rows = []
     for updates in (1, 2) if quick else (5, 20):

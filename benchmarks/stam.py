@@ -15,7 +15,7 @@ STREAM_BATCH = 256
 
 
 def main(quick: bool = False) -> list[Row]:
-    """Time the last of a few batches, when the memories are no longer empty."""
+    """Time the last of a few batches, when the memories hold images."""
     batches, n = (2, 16) if quick else (6, STREAM_BATCH)
     images = load_dataset("digits").images[: batches * n]
     stam = seconds_of_last(make("stam"), images, n)

@@ -10,7 +10,7 @@ from benchmarks._measure import Row, best_of, row
 
 
 def main(quick: bool = False) -> list[Row]:
-    """Time the command against interpreters that do less."""
+    """Time the command beside importing torch and beside an empty program."""
     command = Path(sys.executable).with_name("scale")
     runs = {
         "ours": lambda: run(str(command), "--help"),

@@ -1,4 +1,4 @@
-"""one update of SCALE with ResNet-18 at n = m = 128: 512 views, of the past model too."""
+"""one update of SCALE with ResNet-18 at n = m = 128: 512 views through encoder and past model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main(quick: bool = False) -> list[Row]:
         },
         repeats,
     )
-    # Backward costs two forward passes, and the past model adds one, or half of one.
+    # Forward passes: one, two for backward, and one or half of one for the past model.
     passes = {"anew": 4.0, "once": 3.5}
     least = multiply_adds(anew.encoder_, views[:1]) * 2 * len(views) / multiply_adds_per_second()
     whole = [
@@ -74,7 +74,7 @@ def timed_update(learner: SCALE, batch: Tensor) -> dict[str, float]:
     clock.append(time.perf_counter())
     similarity = learner._past_similarity(stream_views, memory_views)
     clock.append(time.perf_counter())
-    # Both passes are made already: the losses are left with what they do themselves.
+    # Reuse both passes, so that only the losses themselves are timed.
     learner.__dict__ |= {
         "project": lambda views: z,
         "_past_similarity": lambda stream, memory: similarity,

@@ -197,7 +197,7 @@ def test_a_name_that_two_files_have_is_an_error(folder: Path) -> None:
     write(MINE, "a/mine.py")
     write(TWO)
     METHODS.locate("mine.py", f"{folder / 'a/mine.py'}:Mine")
-    with pytest.raises(InputError, match=r"another file in this folder than .*a/mine\.py"):
+    with pytest.raises(InputError, match=r"in this folder is not .*a/mine\.py"):
         METHODS["mine.py"]
 
 

@@ -72,7 +72,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is asked for: `scale --help` must not wait for torch."""
+    """Import a public name on its first use, so that `scale --help` does not wait for torch."""
     from importlib import import_module
 
     if name == "testing":

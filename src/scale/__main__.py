@@ -1,4 +1,4 @@
-"""`python -m scale` is the command `scale`."""
+"""Run the command `scale` by ``python -m scale``."""
 
 import sys
 

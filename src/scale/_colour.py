@@ -9,27 +9,27 @@ GREY_WEIGHTS = (0.2989, 0.587, 0.114)
 
 
 def adjust_brightness_(images: Tensor, factor: Tensor) -> Tensor:
-    """Multiply by `factor` (broadcast over the images) in place; 0 is black."""
+    """Multiply by `factor` (broadcast over the images) in place; 0 gives black."""
     return images.mul_(factor).clamp_(0, 1)
 
 
 def adjust_contrast_(images: Tensor, factor: Tensor) -> Tensor:
-    """Scale distances from each image's mean grey in place; 0 is that grey everywhere."""
+    """Scale distances from each image's mean grey in place; 0 gives a uniform grey."""
     mean = to_grey(images).mean((1, 2, 3), keepdim=True)  # (N, 1, 1, 1)
     return images.mul_(factor).add_((1 - factor) * mean).clamp_(0, 1)
 
 
 def adjust_saturation_(images: Tensor, factor: Tensor) -> Tensor:
-    """Scale distances from each pixel's own grey in place; 0 is a grey image."""
+    """Scale distances from each pixel's grey in place; 0 gives a grey image."""
     grey = to_grey(images).mul_(1 - factor)  # (N, 1, H, W)
     return images.mul_(factor).add_(grey).clamp_(0, 1)
 
 
 def shift_hue_(images: Tensor, shift: Tensor) -> Tensor:
-    """Turn the hue of RGB images in place by `shift` turns; value and saturation stay.
+    """Turn the hue of RGB images in place by `shift` turns; keep value and saturation.
 
-    Equal to the way through HSV and back, where each channel ends as ``min + (max - min) * ramp``
-    and the ramp depends on the hue alone: ``clamp(6 |frac(hue + offset) - 1/2| - 1, 0, 1)``. So
+    Equal to a conversion to HSV and back, where each channel ends as ``min + (max - min) * ramp``.
+    The ramp depends on the hue alone: ``clamp(6 |frac(hue + offset) - 1/2| - 1, 0, 1)``. So
     saturation is never computed.
 
     Parameters
@@ -43,9 +43,9 @@ def shift_hue_(images: Tensor, shift: Tensor) -> Tensor:
     highest = torch.maximum(torch.maximum(red, green), blue)
     lowest = torch.minimum(torch.minimum(red, green), blue)
     spread = highest - lowest
-    # Grey pixels have spread 0 and every hue is right for them; only 0 / 0 must be avoided.
+    # Grey pixels have spread 0 and no hue: any value will do, but 0 / 0 must be avoided.
     sixth = (spread * 6).clamp_(min=torch.finfo(images.dtype).tiny).reciprocal_()
-    # Masks of 0.0 and 1.0 with lerp: torch.where on masks without pattern takes ten times as long.
+    # Masks of 0.0 and 1.0 with lerp: torch.where on irregular masks takes ten times as long.
     is_red, is_green = highest.clone().eq_(red), highest.clone().eq_(green)
     hue = torch.lerp(
         (red - green).mul_(sixth).add_(4 / 6),  # where blue is the highest
@@ -60,7 +60,7 @@ def shift_hue_(images: Tensor, shift: Tensor) -> Tensor:
 
 
 def to_grey(images: Tensor) -> Tensor:
-    """Return the luma of RGB images, (N, 1, H, W); images of another depth give their mean."""
+    """Return the luma of RGB images, (N, 1, H, W), or the mean of other numbers of channels."""
     if images.shape[1] != 3:
         return images.mean(1, keepdim=True)
     red, green, blue = GREY_WEIGHTS

@@ -1,4 +1,4 @@
-"""The errors a user can cause. The command line prints their message and exits with 2."""
+"""Errors that a user can cause. The command line prints their message and exits with 2."""
 
 
 class ScaleError(Exception):
@@ -6,7 +6,7 @@ class ScaleError(Exception):
 
 
 class InputError(ScaleError, ValueError):
-    """An argument, an array or a file's content does not fit."""
+    """An argument, an array or a file's content is not allowed."""
 
 
 class NoSplitError(InputError):
@@ -14,29 +14,29 @@ class NoSplitError(InputError):
 
 
 class UnknownNameError(ScaleError, KeyError):
-    """A name that nothing is registered under."""
+    """Nothing is registered under this name."""
 
     __str__ = Exception.__str__
 
 
 class DuplicateNameError(ScaleError):
-    """A name that something else is already registered under."""
+    """Something else is registered under this name."""
 
 
 class ContractError(ScaleError, TypeError):
-    """A method of the user's own breaks the contract of learners."""
+    """A user's own method breaks the contract of learners."""
 
 
 class DamagedFileError(ScaleError):
-    """A file that is not what it should be: truncated, altered or foreign."""
+    """A file is truncated, altered, or of another kind than expected."""
 
 
 class UnwritableError(ScaleError):
-    """A file that cannot be written where the user wants it; nothing is left half-written."""
+    """A file cannot be written at its path; nothing is left half-written."""
 
 
 class NonFiniteLossError(ScaleError, ArithmeticError):
-    """The loss became NaN or infinite; no weight was changed by it."""
+    """The loss became NaN or infinite; the weights are unchanged."""
 
 
 class NonFiniteFeaturesError(ScaleError, ArithmeticError):

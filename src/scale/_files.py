@@ -1,4 +1,4 @@
-"""Atomic writes: a file is the old one or the new one, never something in between."""
+"""Atomic writes: a file has its old content or its new content, never a part of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REASONS = {
 def atomic_path(target: Path) -> Iterator[Path]:
     """Yield a temporary path beside `target` that becomes `target` when the block succeeds.
 
-    The data is on disk before the name is: a kill or a full disk leaves the old file as it was.
+    The data is synced to disk before the rename: a kill or a full disk leaves the old file intact.
     """
     target = Path(target)
     with _telling_why(target):
@@ -60,7 +60,7 @@ def append_line(target: Path, line: str) -> None:
                 while left:
                     left = left[file.write(left) :]
             except OSError:
-                with contextlib.suppress(OSError):  # what is no file cannot be cut
+                with contextlib.suppress(OSError):  # a device or pipe cannot be truncated
                     file.truncate(before)
                 raise
 
@@ -74,7 +74,7 @@ def _telling_why(target: Path) -> Iterator[None]:
         if _is_full(error):
             raise UnwritableError(
                 f"no space left on the disk of {target.parent}; free some and run again "
-                f"({target.name} was left as it was)"
+                f"({target.name} is unchanged)"
             ) from error
         if error.errno in REASONS:
             raise UnwritableError(
@@ -84,7 +84,7 @@ def _telling_why(target: Path) -> Iterator[None]:
 
 
 def _is_full(error: OSError) -> bool:
-    # NumPy reports only how much of an array it could write.
+    # NumPy gives no errno, only the number of items written.
     cut_short = error.errno is None and "requested and" in str(error)
     return cut_short or error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

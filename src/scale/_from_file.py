@@ -1,4 +1,4 @@
-"""Things that a Python file of the user's own defines: ``path.py`` or ``path.py:Name``."""
+"""Import an object from a user's Python file: ``path.py`` or ``path.py:Name``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE_AND_NAME = re.compile(r"(?P<path>.+\.py)(?::(?P<name>\w+))?")
 
 
 class Found(NamedTuple):
-    """A thing of a file."""
+    """An object from a file."""
 
     thing: Any
     place: str
@@ -49,21 +49,21 @@ def file_of(text: str) -> Path:
 
 
 def place_of(thing: Any) -> str | None:
-    """Return ``/absolute/path.py:Name`` for a thing that `find_in_file` imported, else None."""
+    """Return ``/absolute/path.py:Name`` for an object that `find_in_file` imported, else None."""
     module = sys.modules.get(getattr(thing, "__module__", ""))
     path = getattr(module, "__scale_file__", None)
     return None if path is None else f"{path}:{thing.__name__}"
 
 
 def find_in_file(text: str, kind: str, fits: Callable[[Any], bool]) -> Found:
-    """Import a file and return the one thing of a kind that it defines, or the one named.
+    """Import a file; return its object of that name, or its only object of a kind.
 
     Parameters
     ----------
     text
         ``path.py`` or ``path.py:Name``.
     kind
-        What is looked for, in the singular; for messages.
+        Noun for messages, in the singular: "method".
     fits
         Returns whether an object is of that kind.
     """
@@ -101,7 +101,7 @@ def _only(defined: dict[str, Any], kind: str, path: Path) -> str:
 
 
 def _import_once(path: Path) -> ModuleType:
-    """Return the module of a file; a file that the program has imported is not run again."""
+    """Return the module of a file; import it only once."""
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) == str(path):
             return module
@@ -121,7 +121,7 @@ def _import_once(path: Path) -> ModuleType:
 
 
 def _spec(path: Path) -> ModuleSpec:
-    """Return how to import a file: as ``import`` would find it, else by a name of its own."""
+    """Return the spec of a file: the one that ``import`` finds, else one with a unique name."""
     free = path.stem.isidentifier() and path.stem not in sys.modules
     found = importlib.util.find_spec(path.stem) if free else None
     if found is not None and found.origin == str(path):
@@ -134,7 +134,7 @@ def _spec(path: Path) -> ModuleSpec:
 
 @contextlib.contextmanager
 def _beside(path: Path) -> Iterator[None]:
-    """Let a file import its neighbours, as a script can."""
+    """Let a file import the files beside it, like a script."""
     folder = str(path.parent)
     sys.path.append(folder)
     try:

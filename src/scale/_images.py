@@ -1,4 +1,4 @@
-"""The one gate for images and labels: what is an image, and which axis holds its channels."""
+"""The one check of images and labels: their type, their shape, and the axis of the channels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def channels_first(
     image_shape
         Shape of earlier images, if there were any. It decides where both places fit.
     name
-        What an error calls the images.
+        Name of the images in errors.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def as_uint8(
 
 
 def as_batch(images: object, image_shape: ImageShape | None = None) -> Tensor:
-    """Return what `partial_fit` and `transform` were given as a uint8 tensor, n x c x h x w.
+    """Return the input of `partial_fit` or `transform` as a uint8 tensor, n x c x h x w.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def as_batch(images: object, image_shape: ImageShape | None = None) -> Tensor:
 
 
 def as_labels(labels: object, n: int) -> Tensor:
-    """Return the classes of `n` images as an int64 tensor. It is a copy."""
+    """Return a copy of the labels of `n` images as an int64 tensor."""
     import torch
 
     return torch.from_numpy(check_labels(labels, n))
@@ -133,7 +133,7 @@ def check_labels(
     least
         Smallest allowed label.
     name
-        What an error calls the labels.
+        Name of the labels in errors.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What to say about a name that is not known."""
+"""Errors for unknown names, with the nearest known name."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def unknown_name(kind: str, name: object, known: Iterable[str], more: str = "") 
     Parameters
     ----------
     kind
-        What the name should be of, in the singular.
+        Noun for the message, in the singular: "method".
     name
-        What was given.
+        The unknown name.
     known
-        What would have been allowed.
+        The allowed names.
     more
-        Said after the known names.
+        Text after the known names.
 
     Examples
     --------

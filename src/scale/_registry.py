@@ -1,4 +1,4 @@
-"""Things that are looked up by name, and how a third party adds one."""
+"""Registries: objects by name, from this package, from plug-ins and from files."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Names and what they stand for.
+    """Objects by name.
 
     Parameters
     ----------
     kind
-        What is registered, in the singular. Messages use it, and ``scale.<kind>`` is the
-        entry-point group through which other distributions add theirs.
+        Noun for the objects, in the singular. Messages use it. Other distributions add objects
+        through the entry-point group ``scale.<kind>``, with ``_`` for spaces.
     fits
         Returns whether an object is of this kind. With it, ``path.py`` and ``path.py:Name`` are
-        names too: the file is imported when it is looked up.
+        names too: the lookup imports the file.
 
     Examples
     --------
@@ -61,14 +61,14 @@ class Registry(Generic[T]):
         return add
 
     def locate(self, name: str, place: str | None) -> None:
-        """Look for the file behind `name` at `place`, whatever the current folder is.
+        """Make `name` mean the file at `place`, independent of the current folder.
 
         Parameters
         ----------
         name
             ``path.py`` or ``path.py:Name``, as the user gave it.
         place
-            ``/absolute/path.py:Name``. None, or a file that is gone, changes nothing.
+            ``/absolute/path.py:Name``. None, or a missing file, changes nothing.
         """
         if place is not None and names_a_file(name) and file_of(place).is_file():
             self._places[name] = place
@@ -84,7 +84,7 @@ class Registry(Generic[T]):
     def __contains__(self, name: object) -> bool:
         """Return whether `name` is registered, or a file that was looked up before.
 
-        This imports no file: to read a record must not run the code that it names.
+        This imports no file: reading a record must not run the code that it names.
         """
         self._load_plugins()
         return name in self._entries or name in self._of_files
@@ -94,7 +94,7 @@ class Registry(Generic[T]):
         return iter(sorted(self._entries))
 
     def choices(self) -> str:
-        """Return the names of this package as ``a|b|c``, for help; other packages are not asked."""
+        """Return the registered names as ``a|b|c``, for help; this loads no plug-ins."""
         return "|".join(sorted(self._entries))
 
     def _from_file(self, name: str) -> T:
@@ -103,7 +103,7 @@ class Registry(Generic[T]):
         try:
             found = find_in_file(self._place(name), self.kind, self._fits)
         except BaseException:
-            self._entries = before  # a file that fails half-way registers nothing
+            self._entries = before  # a file that fails registers nothing
             raise
         entry: T = found.thing
         self._of_files[name] = self._of_files[found.place] = entry
@@ -114,8 +114,8 @@ class Registry(Generic[T]):
         here, there = file_of(name), file_of(place)
         if here.is_file() and not here.samefile(there):
             raise InputError(
-                f"{name} is another file in this folder than the {there} that a run was made "
-                "with; go to another folder, or give the whole path"
+                f"{name} in this folder is not {there}, the file of the run; go to another folder, "
+                "or give the whole path"
             )
         return place
 
@@ -126,7 +126,7 @@ class Registry(Generic[T]):
         for point in entry_points(group=f"scale.{self.kind.replace(' ', '_')}"):
             try:
                 self._entries.setdefault(point.name, point.load())
-            except Exception as error:  # someone else's code must not take ours down
+            except Exception as error:  # a broken plug-in must not break the others
                 warnings.warn(
                     f"the {self.kind} {point.name!r} of {point.value} cannot be loaded: {error}",
                     stacklevel=3,

@@ -1,4 +1,4 @@
-"""Crop, flip and change of size as one separable pass: two small matrices per image."""
+"""Crop, flip and resize images in one separable pass: two small matrices per image."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-CHUNK = 128  # images worked on together: few enough that a step's temporaries stay in the cache
+CHUNK = 128  # images per step: few enough that its temporaries fit in the processor's cache
 
 
 def resample(
@@ -17,7 +17,7 @@ def resample(
     size: int | None,
     kernel: Literal["bilinear", "bicubic"],
 ) -> Tensor:
-    """Crop each image to its box, flip it where asked, and resize it to the size of the views."""
+    """Return each image cropped to its box, flipped where `flip` is set, and resized to `size`."""
     n, channels, height, width = images.shape
     h, w = (height, width) if size is None else (size, size)
     views = torch.empty(n, channels, h, w, device=images.device)
@@ -36,23 +36,23 @@ def resample(
 
 
 def _centres(start: Tensor, extent: Tensor, outputs: int) -> Tensor:
-    """Where the centres of `outputs` equal parts of [start, start + extent) lie: (N, outputs)."""
+    """Return the centres of `outputs` equal parts of [start, start + extent), (N, outputs)."""
     places = (torch.arange(outputs, device=start.device) + 0.5) / outputs
     return start[:, None] + extent[:, None] * places
 
 
 def _weights(centres: Tensor, start: Tensor, extent: Tensor, inputs: int, kernel: str) -> Tensor:
-    """Weights of `inputs` pixels in those at `centres` of [start, start + extent).
+    """Return the weights of `inputs` pixels in the output pixels at `centres`, (N, out, in).
 
-    As in Pillow and torch's antialiased interpolation: the kernel widens with the reduction, and
-    weights are normalised over the pixels of the box.
+    They are those of Pillow and of torch's antialiased interpolation: the kernel widens with the
+    reduction, and the weights are normalised over the pixels of [start, start + extent).
     """
     width = (extent / centres.shape[1]).clamp(min=1)[:, None, None]  # (N, 1, 1)
     pixels = torch.arange(inputs, device=start.device) + 0.5
     t = (pixels - centres[:, :, None]).abs_().div_(width).neg_().add_(1)  # (N, out, in), 1 - |x|
     if kernel == "bilinear":
         weights = t.clamp_(min=0)
-    else:  # Keys' cubic with a = -1/2, as a sum that is right on all three of its pieces
+    else:  # Keys' cubic with a = -1/2, its three pieces in one sum
         far = (t + 1).clamp_(min=0).square_().mul_(t)
         weights = t.clamp(min=0).square_().mul_(1 - 2 * t).add_(far, alpha=0.5)
     inside = (pixels >= start[:, None]) & (pixels < (start + extent)[:, None])  # (N, in)

@@ -24,7 +24,7 @@ WORDS = {
     "object": "a table",
     "null": "none",
 }
-"""What the types of msgspec's messages are called."""
+"""Plain names of the types in msgspec's messages."""
 _AT = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>.+)`)?", re.DOTALL)
 _EXPECTED = re.compile(r"Expected `(?P<wanted>[^`]+)`(?P<more>.*), got `(?P<got>\w+)`")
 _STEP = re.compile(r"\.(?P<name>\w+)|\[(?P<index>\d+|\.\.\.)\]")
@@ -103,7 +103,7 @@ def _in_words(expected: re.Match[str]) -> str:
 
 
 def _explain(message: str, table: dict[str, Any], struct: type[Any], where: str) -> str:
-    """Return what msgspec found wrong as one plain sentence."""
+    """Return msgspec's message as one plain sentence."""
     parts = _AT.fullmatch(message)
     assert parts is not None  # the pattern fits every text
     what, path = parts["what"], parts["path"] or ""
@@ -158,7 +158,7 @@ def _name_of(value: object) -> str:
 
 
 def _type_at(kind: Any, steps: list[str]) -> Any:
-    """Return the type of what `steps` lead to: a Struct or a Literal inside the hints."""
+    """Return the type at the end of `steps`: a Struct or a Literal inside the hints."""
     for step in steps:
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             kind = typing.get_type_hints(kind)[step]

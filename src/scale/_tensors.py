@@ -1,4 +1,4 @@
-"""Tensors and JSON in one safetensors file that knows whether it is whole. No pickle."""
+"""Tensors and JSON in one safetensors file with a digest of its content. No pickle."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any]) 
         name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()
     }
-    meta = json.loads(json.dumps(meta, default=_plain))  # as it will be read: keys become text
+    meta = json.loads(json.dumps(meta, default=_plain))  # the digest needs JSON's text keys
     header = json.dumps({"meta": meta, "digest": _digest(plain, meta)})
     with atomic_path(path) as part:
         try:
@@ -39,7 +39,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any]) 
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what `write_tensors` wrote.
+    """Return the tensors and the `meta` of a file that `write_tensors` wrote.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"there is no file {path}")
+        raise InputError(f"there is no file {path}; check the path")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

@@ -1,10 +1,9 @@
-"""Random views of a batch of images: batched tensor operations, each image its own numbers.
+"""Random views of a batch of images, by batched operations with random numbers for each image.
 
-Crop, flip and change of size are one resampling pass. Because crop boxes are parallel to the axes,
-that pass is separable: two small matrices per image, applied with batched matrix products. This
-costs half of ``affine_grid`` + ``grid_sample``, and it is antialiased, so a 64x64 crop that
-becomes a 32x32 view does not alias. Only rotation and shear need ``grid_sample``; a preset with
-them does crop, flip and affine map in that one pass instead.
+Crop, flip and resize are one pass. It is separable, because crop boxes are parallel to the axes:
+two small matrices per image, applied by batched matrix products. This costs half as much as
+``affine_grid`` and ``grid_sample``. It is antialiased, so a 64x64 crop can become a 32x32 view.
+Only affine maps need ``grid_sample``; presets with one do crop, flip and map in that pass.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ CROP_TRIES = 10
 
 def _check_images(images: Tensor) -> None:
     if not isinstance(images, Tensor):
-        raise InputError(f"images are a torch tensor, not a {type(images).__name__}")
+        raise InputError(f"images must be a torch tensor, got {type(images).__name__}")
     if images.ndim != 4 or 0 in images.shape[1:]:
-        raise InputError(f"images have shape (N, C, H, W), not {tuple(images.shape)}")
+        raise InputError(f"images must have shape (N, C, H, W), got {tuple(images.shape)}")
     if images.dtype != torch.uint8 and not images.is_floating_point():
-        raise InputError(f"images are uint8 or floating point, not {images.dtype}")
+        raise InputError(f"images must be uint8 or floating point, got {images.dtype}")
 
 
 def _check_size(size: int | None) -> None:
     if size is not None and size < 1:
-        raise InputError(f"size is {size}; it is the side of the views, at least 1, or None")
+        raise InputError(f"size, the side of the views, must be 1 or more, or None, got {size}")
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Augmentation:
 
     Every default is neutral: ``Augmentation()`` only converts to floats. Distributions are those of
     torchvision's RandomResizedCrop, RandomHorizontalFlip, RandomAffine, ColorJitter and
-    RandomGrayscale, except that jitter always goes brightness, contrast, saturation, hue.
+    RandomGrayscale. The order of the jitter is fixed: brightness, contrast, saturation, hue.
 
     Parameters
     ----------
@@ -60,17 +59,17 @@ class Augmentation:
     crop_ratio
         Range of the crop's width / height, uniform in its logarithm.
     interpolation
-        Kernel of the crop; with an affine map it is that of ``grid_sample``.
+        Kernel of the crop, or of ``grid_sample`` with an affine map.
     flip
         Probability of a horizontal flip.
     rotation, shear
-        Largest angle in degrees, either way.
+        Largest angle in degrees, clockwise or anticlockwise.
     translate
-        Largest shift as a fraction of the side, either way and in both directions.
+        Largest shift along either axis, as a fraction of the side.
     zoom
-        Range of the affine map's magnification; what comes in from outside the image is black.
+        Range of the affine map's magnification. Pixels from outside the image are black.
     jitter
-        Probability that an image's colours are jittered at all.
+        Probability that an image's colours are jittered.
     brightness, contrast, saturation
         Factors are uniform in [max(0, 1 - value), 1 + value].
     hue
@@ -107,20 +106,22 @@ class Augmentation:
     def __post_init__(self) -> None:
         for name in ("flip", "jitter", "grey"):
             if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is a probability: {getattr(self, name)} is not in [0, 1]")
+                raise InputError(f"{name} must be in [0, 1], got {getattr(self, name)}")
         for name in ("crop_scale", "crop_ratio", "zoom"):
             low, high = getattr(self, name)
             if not 0 < low <= high:
-                raise InputError(f"{name} is a range 0 < low <= high: ({low}, {high}) is not one")
+                raise InputError(f"{name} must have 0 < low <= high, got ({low}, {high})")
         if self.crop_scale[1] > 1:
-            raise InputError(f"crop_scale {self.crop_scale} exceeds 1, the area of the image")
+            raise InputError(f"crop_scale must be at most 1, got {self.crop_scale}")
         if not 0 <= self.hue <= 0.5:
-            raise InputError(f"hue {self.hue} is not in [0, 0.5], half a turn of the colour circle")
+            raise InputError(f"hue must be in [0, 0.5], in turns, got {self.hue}")
         for name in ("brightness", "contrast", "saturation", "rotation", "translate", "shear"):
             if getattr(self, name) < 0:
-                raise InputError(f"{name} is {getattr(self, name)}; it cannot be negative")
+                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}")
         if self.interpolation not in ("bilinear", "bicubic"):
-            raise InputError(f"interpolation {self.interpolation!r} is not bilinear or bicubic")
+            raise InputError(
+                f"interpolation must be bilinear or bicubic, got {self.interpolation!r}"
+            )
         _check_size(self.size)
 
     def __call__(self, images: Tensor, generator: torch.Generator) -> Tensor:
@@ -140,7 +141,7 @@ class Augmentation:
         """
         _check_images(images)
         if images.dtype != torch.uint8:
-            raise InputError(f"views are drawn of uint8 images in [0, 255], not of {images.dtype}")
+            raise InputError(f"images must be uint8 in [0, 255], got {images.dtype}")
         box = self._draw_boxes(images, generator)  # (N, 4)
         flip = _uniform(generator, images, 0, 1) < self.flip  # (N,)
         affine = self.rotation or self.translate or self.shear or self.zoom != (1.0, 1.0)
@@ -203,7 +204,7 @@ class Augmentation:
         return views.clamp_(0, 1)
 
     def _jitter_(self, views: Tensor, generator: torch.Generator) -> None:
-        """Change colours in place, first the jitter of those that drew it, then the grey."""
+        """Jitter colours and turn images grey, in place, each with its probability."""
         coloured = views.shape[1] == 3
         jittered = _uniform(generator, views, 0, 1) < self.jitter  # (N,)
         greyed = _uniform(generator, views, 0, 1) < self.grey
@@ -249,10 +250,10 @@ _MNIST = Augmentation(
 AUGMENTATIONS.register("cifar")(_CIFAR)
 _TINYIMAGENET = replace(_CIFAR, crop_scale=(0.08, 1.0), interpolation="bicubic", size=32)
 AUGMENTATIONS.register("tinyimagenet")(_TINYIMAGENET)
-# The paper and its code leave the colours of these images as they are.
+# The paper and its code do not change the colours of these images.
 AUGMENTATIONS.register("tinyimagenet-paper")(replace(_TINYIMAGENET, jitter=0.0, grey=0.0))
 AUGMENTATIONS.register("mnist")(_MNIST)
-# Digits at any place and of any size in the image want stronger shifts and zooms.
+# These digits have any position and size, so shifts and zooms are stronger.
 AUGMENTATIONS.register("digits")(replace(_MNIST, translate=0.25, zoom=(0.6, 1.4)))
 AUGMENTATIONS.register("none")(Augmentation())
 
@@ -265,7 +266,7 @@ def two_views(images: Tensor, augmentation: Augmentation, generator: torch.Gener
     images
         uint8, (N, C, H, W).
     augmentation
-        The law of the views.
+        Distribution of the views.
     generator
         Source of all randomness, owned by the caller.
 
@@ -286,7 +287,7 @@ def two_views(images: Tensor, augmentation: Augmentation, generator: torch.Gener
 
 
 def resize(images: Tensor, size: int | None) -> Tensor:
-    """Bring images to a square of side `size` without randomness, antialiased, as evaluation needs.
+    """Resize images to a square of side `size`, antialiased and without randomness.
 
     Parameters
     ----------
@@ -298,7 +299,7 @@ def resize(images: Tensor, size: int | None) -> Tensor:
     Returns
     -------
     Tensor
-        float32 in [0, 1]; the same pixels when the images have that size already.
+        float32 in [0, 1]; the same pixels if the images have that size.
     """
     _check_images(images)
     _check_size(size)

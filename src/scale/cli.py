@@ -1,4 +1,4 @@
-"""The command line: chooses the command. Heavy modules are imported only when needed."""
+"""The command line. It imports only the modules of the chosen command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tyro
 from scale._errors import InputError, ScaleError
 
 COMMANDS = ("evaluate", "embed", "table", "plot", "results", "methods", "streams", "data")
-"""Commands that are one function in a file of that name; `run` and `bench` parse in two steps."""
+"""Commands with one function, in a file of that name. `run` and `bench` parse in two steps."""
 USAGE = """\
 usage: scale COMMAND [options]        (scale COMMAND --help lists a command's options)
 
@@ -43,16 +43,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"scale: {error}\n")
         return 130 if type(error).__name__ == "RunInterrupted" else 2
     except KeyboardInterrupt:
-        sys.stderr.write("scale: stopped at once; what the last checkpoint holds is kept\n")
+        sys.stderr.write("scale: stopped at once; the last checkpoint is kept\n")
         return 130
     except BrokenPipeError:
         return 0
     except OSError as error:  # for example a failing disk or a locked folder
-        sys.stderr.write(f"scale: {_told_by_system(error)}\n")
+        sys.stderr.write(f"scale: {_system_reason(error)}\n")
         return 2
 
 
-def _told_by_system(error: OSError) -> str:
+def _system_reason(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     return reason if error.filename is None else f"{error.filename}: {reason}"
 

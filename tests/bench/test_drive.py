@@ -124,7 +124,7 @@ def test_runs_of_other_code_are_run_again_unless_told_to_take_them(
     assert run(jobs, finished, PlainBenchDisplay(Console(file=text, width=160))) == (0, 2, 0)
     line = f"2 finished runs were made by other code ({told}"
     assert text.getvalue().count(line) == 1
-    assert "--any-code takes them" in text.getvalue()
+    assert "--any-code accepts them" in text.getvalue()
     assert len((finished / "records.jsonl").read_text().splitlines()) == 4, "both are kept"
 
 

@@ -113,7 +113,7 @@ def test_variants_can_be_chosen() -> None:
         (GRID, "--lam", "--lam needs a value"),
         (GRID, "--methods scail", "did you mean 'scale'"),
         (GRID, "--streams sec", "no stream is called 'sec'"),
-        (GRID, "--preset papier", "no method of it has a preset"),
+        (GRID, "--preset papier", "none of its methods has a preset"),
         (GRID, "--methods simclr --mu 1", "neither a run nor simclr has a setting"),
         (GRID, "--methods stam --updates 5", "leave it out, or add a method that has it"),
         (GRID, "--seeds 0", "seeds must be"),

@@ -84,8 +84,8 @@ def test_accuracy_per_class_averages_to_the_accuracy_of_a_balanced_set():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"k": 0}, "k is 0"),
-        ({"metric": "manhattan"}, "expected 'euclidean' or 'cosine'"),
+        ({"k": 0}, "k must be 1 or more"),
+        ({"metric": "manhattan"}, "must be 'euclidean' or 'cosine'"),
         ({"temperature": 0.1}, "needs a temperature above 0 and metric='cosine'"),
         ({"temperature": 0.0, "metric": "cosine"}, "temperature above 0"),
         ({"queries": np.zeros((2, 3))}, "same encoder"),

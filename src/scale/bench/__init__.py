@@ -1,4 +1,4 @@
-"""Many runs: the paper's experiments, on local processes or a Ray cluster; their records."""
+"""Experiments of many runs, on local processes or a Ray cluster, and their records."""
 
 from scale.bench.drive import Result, drive
 from scale.bench.engine import Engine, InProcess, Outcome

@@ -1,4 +1,4 @@
-"""What a bench shows: a live view of all jobs on a terminal, plain lines elsewhere."""
+"""The display of a bench: a live view of all jobs on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scale.runs.probe import duration
 
 
 class BenchDisplay:
-    """Keeps count and shows nothing; the base of those that do."""
+    """Counts the jobs and shows nothing; the base class of the other displays."""
 
     def __init__(self) -> None:
         self.total = self.before = self.done = self.failed = self.waiting = 0
@@ -58,7 +58,7 @@ class BenchDisplay:
         self.waiting, self.workers = waiting, workers
 
     def message(self, text: str) -> None:
-        """Say something."""
+        """Show a line of text."""
 
     def left(self) -> str:
         """Return an estimate of the time left, from the jobs that have ended."""

@@ -13,7 +13,7 @@ from scale.bench.folder import BenchFolder, is_free
 from scale.bench.job import Job
 from scale.runs.interrupt import Interrupts
 
-TICK = 0.5  # seconds between looks at signals, at the screen and at what other benches do
+TICK = 0.5  # seconds between checks of signals, of the display and of other benches
 
 
 @dataclass
@@ -42,7 +42,9 @@ def drive(
         display.begin(len(jobs), result.before, engine.workers)
         for code, count in others.items():
             runs = "1 finished run was" if count == 1 else f"{count} finished runs were"
-            display.message(f"{runs} made by other code ({code}): run again; --any-code takes them")
+            display.message(
+                f"{runs} made by other code ({code}): they run again; --any-code accepts them"
+            )
         while (waiting or elsewhere or engine.running()) and not result.interrupted:
             while waiting and engine.room() > 0:
                 job = waiting.popleft()

@@ -1,4 +1,4 @@
-"""What an engine is, and the simplest one."""
+"""The interface of an engine, and the engine that runs jobs in this process."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class Outcome:
 
 
 class Engine(Protocol):
-    """Runs jobs somewhere. `room` and `start` fill it, `wait` empties it."""
+    """Runs jobs. Start as many as `room` allows; `wait` returns those that have ended."""
 
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *error: object) -> None:
-        """Leave nothing running."""
+        """Stop all jobs."""
 
     @property
     def workers(self) -> int:
-        """How many jobs it can run at once."""
+        """Number of jobs that can run at once."""
 
     def room(self) -> int:
-        """Return how many more jobs can be started now."""
+        """Return the number of jobs that can be started now."""
 
     def start(self, job: Job) -> None:
-        """Take a job."""
+        """Start a job, or put it in the queue."""
 
     def running(self) -> list[Job]:
         """Return the jobs that were started and have not ended."""

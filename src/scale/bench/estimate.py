@@ -1,4 +1,4 @@
-"""How long a bench takes, from a few updates of each kind of run on this machine."""
+"""Estimate the time of a bench from a few updates of each kind of run on this machine."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ START_SECONDS = 3.0  # a process that imports torch
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a bench costs."""
+    """The cost of a bench."""
 
     runs: int
     updates: int
     seconds: float
-    """Of all runs together, one after the other."""
+    """Time of all runs, one after the other."""
 
 
 def estimate(jobs: Sequence[Job], threads: int, tell: Callable[[str], None]) -> Estimate:
-    """Measure one run of each kind for a few updates, and add up.
+    """Return the estimated cost of `jobs`, from a few updates of one run of each kind.
 
     Parameters
     ----------
     jobs
-        What is to be run.
+        Jobs of the bench.
     threads
         Threads of each run.
     tell
-        Called with what is being measured: with many kinds of runs it takes a while.
+        Called with a line of text before each measurement.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
@@ -61,10 +61,9 @@ def estimate(jobs: Sequence[Job], threads: int, tell: Callable[[str], None]) -> 
 
 
 def _kind(config: RunConfig) -> tuple[Any, ...]:
-    """Return what runs of the same cost have in common.
+    """Return a key that is equal for runs of equal cost.
 
-    Of a float such as a temperature or a weight only matters whether it is 0, which often skips
-    work.
+    A float, such as a temperature or a weight, counts only as zero or not: 0 often skips work.
     """
     run = {**config.to_json(), "seed": 0, "threads": None}
     params = run.pop("params")

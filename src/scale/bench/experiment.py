@@ -24,9 +24,9 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """How its records are shown."""
     title: str = ""
     shows: str = ""
-    """What the paper shows with it."""
+    """The paper's table or figure, and its claim."""
     measure: str = "knn"
-    """The measure that the table or figure is about."""
+    """The measure that the table or figure shows."""
     base: Settings = {}
     """Settings that all runs share."""
     axes: dict[str, Any] = {}
@@ -63,7 +63,7 @@ def load_experiment(name: str) -> Experiment:
     if name.endswith(".toml") or "/" in name:
         path = Path(name)
         if not path.is_file():
-            raise InputError(f"there is no file {name}")
+            raise InputError(f"there is no file {name}; check the path")
         return parse_experiment(path.stem, path.read_text())
     if name not in _names():
         raise unknown_name("experiment", name, _names(), "; or the path of a .toml file")
@@ -98,9 +98,9 @@ def seeds_axis(count: object) -> list[int]:
 def _values(where: str, axis: str, given: object) -> list[Any]:
     values = given if isinstance(given, list) else [given]
     if not values:
-        raise InputError(f"{where}: axis {axis} has no values")
+        raise InputError(f"{where}: axis {axis} has no values; give one or more, or leave it out")
     if axis == "seeds" and len(values) > 1:
-        raise InputError(f"{where}: seeds is how many; to name them write seed = [...]")
+        raise InputError(f"{where}: seeds is a number; to list seeds write seed = [...]")
     return values
 
 

@@ -24,9 +24,9 @@ class BenchFolder:
     Parameters
     ----------
     path
-        The folder; made when it is missing.
+        The folder; created if it is missing.
     any_code
-        Take finished runs of the same settings for a job even if other code made them.
+        Accept finished runs with a job's settings even if other code made them.
     """
 
     def __init__(self, path: Path, *, any_code: bool = False) -> None:
@@ -36,14 +36,16 @@ class BenchFolder:
         try:
             (path / "runs").mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"cannot make the folder {path}: {error.strerror}") from error
+            raise InputError(
+                f"cannot make the folder {path}: {error.strerror}; choose another with --out"
+            ) from error
         records = self.records()
         self._known = {_key(record) for record in records}
         self._by_hash = {record.get("job"): record for record in records}
         self._by_setting = {setting_of(r["run"]): r for r in records if "run" in r}
 
     def keep(self, experiment: Experiment) -> None:
-        """Keep the experiment's file beside its records."""
+        """Write the experiment's file beside its records."""
         write_atomic(self.path / f"{experiment.name}.toml", experiment.text)
 
     def run_folder(self, job: Job) -> Path:
@@ -59,13 +61,13 @@ class BenchFolder:
         return read_records([self.records_path]) if self.records_path.exists() else []
 
     def finished(self, job: Job) -> bool:
-        """Whether the job's run is finished, by this bench or another; adds a missing record."""
+        """Return whether any bench has finished the job's run; add its record if it is missing."""
         if _key(job.marks) in self._known:
             return True
         if (self.run_folder(job) / "summary.json").is_file():
             self.add({**portable(read_run(self.run_folder(job))), **job.marks})
             return True
-        if job.hash in self._by_hash:  # of another experiment, and its folder is gone
+        if job.hash in self._by_hash:  # a run of another experiment, whose folder is gone
             self.add({**self._by_hash[job.hash], **job.marks})
             return True
         if self.any_code and job.setting in self._by_setting:
@@ -75,12 +77,12 @@ class BenchFolder:
         return False
 
     def of_other_code(self, jobs: Sequence[Job]) -> Counter[str]:
-        """Count the finished runs that have a job's settings and other code, by that code."""
+        """Return, for each other code, the number of finished runs with a job's settings."""
         others = [self._by_setting[job.setting] for job in jobs if job.setting in self._by_setting]
         return Counter(map(code_label, others))
 
     def add(self, record: Record) -> None:
-        """Add a record, unless it is there."""
+        """Add a record if it is new."""
         append_unique([record], self.records_path, _key)
         self._known.add(_key(record))
 
@@ -101,7 +103,7 @@ def claim(run_folder: Path) -> Iterator[None]:
 
 
 def is_free(run_folder: Path) -> bool:
-    """Whether no process holds the run."""
+    """Return whether no process holds the run."""
     try:
         with claim(run_folder):
             return True

@@ -35,7 +35,7 @@ class Job:
 
     @cached_property
     def hash(self) -> str:
-        """Return a hash of all that decides the numbers: config, protocol and code."""
+        """Return a hash of config, evaluation protocol and code, which decide the numbers."""
         card = dataclasses.asdict(card_for(self.config.dataset))
         del card["params"]  # all parameters are in the setting
         content = {"run": self.setting, "card": card, "code": self.code}
@@ -48,7 +48,7 @@ class Job:
 
     @cached_property
     def setting(self) -> str:
-        """Return the options and parameters as a text, to compare with records of other code."""
+        """Return options and parameters as a text that can be compared with other records."""
         return setting_of(complete(self.config).to_json())
 
     @property
@@ -80,7 +80,7 @@ class Job:
 
 
 def setting_of(run: dict[str, Any]) -> str:
-    """Return the same text for configs that make the same run; threads change no setting.
+    """Return options and parameters as a text, equal for equal runs; threads do not count.
 
     A record of an older version may lack the stream batch; it had the dataset's default.
     """

@@ -1,4 +1,4 @@
-"""Jobs as Ray tasks on a cluster. Its nodes need no disk in common with this machine."""
+"""Jobs as Ray tasks on a cluster. Its nodes need no shared disk."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from scale.bench.job import Job
 from scale.bench.work import HowToRun, work
 from scale.runs import RunConfig
 
-RETRIES = 5  # times that a job starts again after its node or process died
-AHEAD = 2  # more tasks in the queue than the cluster can run, so that no node waits
+RETRIES = 5  # restarts of a job after its node or process died
+AHEAD = 2  # tasks in the queue beyond what the cluster can run, so that no node waits
 
 
 @dataclass
@@ -39,13 +39,13 @@ class OnRay:
     Parameters
     ----------
     folder
-        Where the small files of the runs are collected.
+        Folder that collects the small files of the runs.
     how
         Options of every run.
     address
-        Of the cluster: ``auto`` is the one this machine belongs to, ``local`` starts one here.
+        Address of the cluster. ``auto`` uses this machine's, ``local`` starts one here.
     cpus, gpus
-        What a task reserves; a fraction of a GPU lets several tasks share it.
+        Resources that a task reserves. With a fraction of a GPU, several tasks share it.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class OnRay:
 
     @property
     def workers(self) -> int:
-        """How many tasks the nodes that are alive can run at once."""
+        """Number of tasks that the living nodes can run at once."""
         alive = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
         return sum(_fit(node, "CPU", self.cpus, _fit(node, "GPU", self.gpus)) for node in alive)
 
@@ -143,16 +143,16 @@ class OnRay:
         for name in sorted(contents, key=lambda name: name == "summary.json"):
             write_atomic(target / name, contents[name])
         if status == "done":
-            tidy(target, keep_learner=self.how.keep_learner)  # of a start on this machine
+            tidy(target, keep_learner=self.how.keep_learner)  # files of an earlier start here
         return Outcome(sent.job, status, reason, seconds)
 
 
 def run_on_node(
     config: dict[str, Any], name: str, how: dict[str, Any], cpus: int, code: str
 ) -> tuple[str, str, dict[str, bytes]]:
-    """Run a job on a node; return how it ended, a reason, and the run's small files.
+    """Run a job on a node; return its status, a reason, and the run's small files.
 
-    A task that starts again resumes from the first one's checkpoint if it is on the same node.
+    A restarted task resumes from the checkpoint if it is on the same node.
     """
     import torch
 
@@ -191,7 +191,7 @@ def _fit(node: dict[str, float], resource: str, each: float, most: int = 10**6) 
 
 
 def import_ray() -> Any:
-    """Return the module `ray`, which is an extra."""
+    """Return the module `ray`, an optional dependency."""
     try:
         import ray
     except ImportError as error:

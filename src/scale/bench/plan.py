@@ -22,16 +22,16 @@ def plan(
 ) -> list[Job]:
     """Return the jobs of an experiment; equal runs of a variant are one job.
 
-    What comes later wins: shared settings, settings of the dataset, axes, variant.
+    Later settings override earlier ones: shared settings, dataset, axes, variant.
 
     Parameters
     ----------
     experiment
-        What to run.
+        The experiment.
     chosen
-        Values by name that replace the experiment's own.
+        Values by name that replace those of the experiment.
     variants
-        Which variants to run; by default all.
+        Variants to run; by default all.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def plan(
 def _combinations(
     experiment: Experiment, axes: dict[str, list[Any]], rows: dict[str, Settings]
 ) -> Iterator[tuple[str, Settings, Settings]]:
-    # Seeds change slowest: a bench that is stopped early has all of the table with fewer seeds.
+    # Seeds change slowest, so a bench that stops early has the whole table with fewer seeds.
     names = sorted(axes, key=lambda name: name != "seed")
     varied = {name for name in axes if name in experiment.axes or len(axes[name]) > 1}
     for values in itertools.product(*(axes[name] for name in names)):

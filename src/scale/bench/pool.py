@@ -23,7 +23,7 @@ from scale.bench.work import EXIT, HowToRun, Status
 
 STATUS: dict[int, Status] = {code: status for status, code in EXIT.items()}
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-KEEP_FREED_MEMORY = {  # glibc returns large tensors at every update otherwise: a tenth of the time
+KEEP_FREED_MEMORY = {  # else glibc unmaps large tensors at every update, a tenth of its time
     "MALLOC_MMAP_THRESHOLD_": str(2**30),
     "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1),
 }
@@ -43,7 +43,7 @@ class Pool:
     Parameters
     ----------
     folder
-        Where the runs go.
+        Folder of the bench.
     how
         Options of every run.
     workers
@@ -82,10 +82,10 @@ class Pool:
                 stderr=file,
                 text=True,
                 env={**KEEP_FREED_MEMORY, **os.environ, **threads},
-                start_new_session=True,  # a Ctrl-C of the terminal comes through us, once
+                start_new_session=True,  # the bench alone gets a Ctrl-C, and passes it on
             )
         self._started[process.pid] = _Started(job, process, time.monotonic())
-        told = {
+        request = {
             "config": job.config.to_json(),
             "folder": str(self.folder.run_folder(job)),
             "how": self.how.to_json(),
@@ -93,7 +93,7 @@ class Pool:
         }
         with contextlib.suppress(BrokenPipeError):  # it died at once; its exit status says why
             assert process.stdin is not None
-            process.stdin.write(json.dumps(told) + "\n")
+            process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
         threading.Thread(target=self._watch, args=(process,), daemon=True).start()
 
@@ -109,7 +109,7 @@ class Pool:
         code = started.process.returncode
         status = STATUS.get(code, "failed")
         reason = "" if status == "done" else last_line(self.folder.log(started.job))
-        if code == -signal.SIGINT:  # before the run was under way
+        if code == -signal.SIGINT:  # before the run could handle it
             status = "interrupted"
         elif code < 0:
             reason = f"killed by {signal.Signals(-code).name}"
@@ -144,5 +144,5 @@ def threads_each(workers: int) -> int:
 
 
 def usual_workers() -> int:
-    """Return how many runs fit on this machine at once."""
+    """Return the default number of workers: one per core, fewer if memory is short."""
     return max(1, int(min(cores(), memory_bytes() // BYTES_PER_WORKER)))

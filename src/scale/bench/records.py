@@ -47,7 +47,7 @@ def read_curve(folder: Path) -> dict[str, list[float]]:
 
 
 def append_records(folders: Iterable[Path], path: Path) -> int:
-    """Add runs to a file of records and return how many were new; equal runs count once."""
+    """Add runs to a file of records; return how many were new. Equal runs count once."""
     return append_unique([portable(read_run(folder)) for folder in folders], path, run_key)
 
 
@@ -62,9 +62,9 @@ def append_evaluation(
 
 
 def append_unique(records: Iterable[Record], path: Path, key: Callable[[Record], str]) -> int:
-    """Add the records whose key is not in the file yet, and return how many those were.
+    """Add the records whose keys are new to the file; return their number.
 
-    Several processes may append at once, and one of them may be killed: lines stay whole.
+    Several processes may append at once. A killed process leaves no broken line.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,11 +73,11 @@ def append_unique(records: Iterable[Record], path: Path, key: Callable[[Record],
             content = file.read()
             whole = content.rfind(b"\n") + 1
             if whole < len(content):
-                if _is_json(content[whole:]):  # a last line that an editor left without its end
+                if _is_json(content[whole:]):  # a complete last line without a newline
                     file.write(b"\n")
                     whole = len(content)
                 else:
-                    file.truncate(whole)  # half a line, of a process that was killed
+                    file.truncate(whole)  # half a line of a killed process
             known = {key(record) for record in _parse(content[:whole], path)}
             new = {key(record): record for record in records if key(record) not in known}
             file.write(b"".join(json.dumps(record).encode() + b"\n" for record in new.values()))
@@ -96,27 +96,27 @@ def read_records(paths: Iterable[Path]) -> list[Record]:
             records.append(read_run(path))
             continue
         if not path.is_file():
-            raise InputError(f"there is no file or run folder {path}")
+            raise InputError(f"there is no file or run folder {path}; check the path")
         records += _parse(path.read_bytes(), path)
     return records
 
 
 def portable(record: Record) -> Record:
-    """Return a record without the paths of the machine that it was made on."""
+    """Return a record without paths of the machine that made it."""
     data = {key: value for key, value in record["data"].items() if key != "source"}
     data["skipped"] = [Path(name).name for name in data["skipped"]]
     return {**record, "data": data}
 
 
 def run_key(record: Record) -> str:
-    """Return what identifies a record's run: its config and its code."""
+    """Return a key of a record's run: its config and its code."""
     return json.dumps([record["run"], digests_in(record)], sort_keys=True)
 
 
 def _parse(content: bytes, path: Path) -> list[Record]:
     lines = content.split(b"\n")
     if lines[-1] and not _is_json(lines[-1]):
-        lines.pop()  # it is being written, or its writer was killed
+        lines.pop()  # another process is writing it, or was killed
     try:
         return [json.loads(line) for line in lines if line]
     except ValueError as error:

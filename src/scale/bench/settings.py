@@ -19,10 +19,10 @@ PRESET = "preset"  # sets parameters; a run does not keep its name
 
 
 def make_config(settings: dict[str, Any]) -> RunConfig:
-    """Return the config that `scale run` would have with these settings as options.
+    """Return the config that `scale run` makes of these settings.
 
-    Parameters and presets that the method does not have are left out: a grid over methods may set
-    what only some of them have.
+    It ignores parameters and presets that the method does not have, so a grid over methods may
+    vary a parameter that only some of them have.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def _check_presets(values: list[Any], methods: dict[str, type[Learner]], where: 
     for value in values:
         if value not in known:
             raise InputError(
-                f"{where}: no method of it has a preset {value!r} "
+                f"{where}: none of its methods has a preset {value!r} "
                 f"(known: {', '.join(known) or 'none'})"
             )
 
@@ -116,6 +116,6 @@ def _unknown(name: str, methods: dict[str, type[Learner]], where: str) -> Unknow
     others = [other for other in METHODS if name in _param_hints(METHODS[other])]
     hint = did_you_mean(name, known)
     if others:
-        hint = f", as {others[0]} has: leave it out, or add a method that has it"
-    told = ", ".join(sorted(methods))
-    return UnknownNameError(f"{where}: neither a run nor {told} has a setting {name!r}{hint}")
+        hint = f"; {others[0]} has it: leave it out, or add a method that has it"
+    named = ", ".join(sorted(methods))
+    return UnknownNameError(f"{where}: neither a run nor {named} has a setting {name!r}{hint}")

@@ -1,4 +1,4 @@
-"""One job from start to end, in the process that an engine chose."""
+"""Run one job from start to end; every engine calls this."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scale.runs import PlainDisplay, RunConfig, RunInterrupted, code_of, run
 
 Status = Literal["done", "failed", "busy", "interrupted"]
 EXIT: dict[Status, int] = {"done": 0, "failed": 1, "busy": 75, "interrupted": 130}
-"""Exit status of a job's own process."""
+"""Exit status of a job's process."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ class HowToRun:
 
 
 def work(config: RunConfig, folder: Path, how: HowToRun, code: str) -> tuple[Status, str]:
-    """Run a job, or resume it; return how it ended and a reason.
+    """Run or resume a job; return its status and a reason.
 
     Parameters
     ----------
     config
-        What to run.
+        Config of the run.
     folder
         Folder of the run; its messages go to ``log.txt`` in it.
     how
         Options that change no number.
     code
-        Digest of the bench's code; other code, on this machine or on another, is refused.
+        Digest of the bench's code; a job with other code fails.
     """
     try:
         with claim(folder), open(folder / "log.txt", "a") as log:
@@ -57,7 +57,7 @@ def _run(
     config: RunConfig, folder: Path, how: HowToRun, code: str, log: Console
 ) -> tuple[Status, str]:
     started = (folder / "config.json").is_file()
-    if started:  # with the threads that it began with
+    if started:  # keep its number of threads
         config = RunConfig.read(folder)
     try:
         _refuse_other_code(config, code)

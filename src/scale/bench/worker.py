@@ -1,7 +1,7 @@
-"""One job in its own process: ``python -m scale.bench.worker``, with the job on its stdin.
+"""Run one job in a process: ``python -m scale.bench.worker``, with the job on its stdin.
 
-The first line is the job. The pipe stays open while the bench lives. When it closes, the run saves
-and stops, so a killed bench leaves no process behind.
+The first line is the job. The bench holds the pipe open. When the pipe closes, the run saves and
+stops, so a killed bench leaves no process behind.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from scale.runs import RunConfig
 
 def main() -> int:
     """Run the job and return an exit status of `EXIT`."""
-    told = json.loads(sys.stdin.readline())
+    request = json.loads(sys.stdin.readline())
     threading.Thread(target=_stop_when_alone, daemon=True).start()
     try:
-        config, how = RunConfig(**told["config"]), HowToRun(**told["how"])
-        status, _ = work(config, Path(told["folder"]), how, told["code"])
+        config, how = RunConfig(**request["config"]), HowToRun(**request["how"])
+        status, _ = work(config, Path(request["folder"]), how, request["code"])
     except KeyboardInterrupt:
         return EXIT["interrupted"]
     return EXIT[status]
 
 
 def _stop_when_alone() -> None:
-    os.read(sys.stdin.fileno(), 1)  # not sys.stdin.read, whose lock the exit would wait for
+    os.read(sys.stdin.fileno(), 1)  # sys.stdin.read holds a lock that the exit waits for
     os.kill(os.getpid(), signal.SIGINT)
 
 

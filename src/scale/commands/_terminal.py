@@ -1,4 +1,4 @@
-"""What commands share: how they speak to the terminal, and the memory of a long run."""
+"""Tools that commands share: terminal output, progress bars, and the memory of long runs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ UNSEEN_WIDTH = 240
 
 
 def console() -> Console:
-    """Return the console that standard output is."""
+    """Return a console on standard output."""
     from rich.console import Console
 
     return Console()
 
 
 def table_console() -> Console:
-    """Return a console that is wide when nobody looks, so that a pipe gets unbroken rows."""
+    """Return a console for tables; without a terminal it is wide, so that no row is broken."""
     from rich.console import Console
 
     unseen = not sys.stdout.isatty() and "COLUMNS" not in os.environ
@@ -31,13 +31,13 @@ def table_console() -> Console:
 
 
 def say(text: str) -> None:
-    """Write a line that is neither marked up nor broken."""
+    """Print a line of plain text, without markup or line breaks."""
     console().print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 @contextlib.contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar; yields the function to call with (done, total)."""
+    """Show a progress bar; yield the function to call with (done, total)."""
     from rich.progress import DownloadColumn, Progress, TransferSpeedColumn
 
     columns = (*Progress.get_default_columns(), DownloadColumn(), TransferSpeedColumn())
@@ -49,8 +49,8 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 def keep_freed_memory() -> None:
     """Let glibc reuse the memory of large tensors instead of returning it at every update.
 
-    Mapping and unmapping them costs a tenth of an update. It changes the whole process, so only the
-    commands do it, not the library.
+    Returning it costs a tenth of an update. The setting affects the whole process, so only the
+    commands use it, not the library.
     """
     with contextlib.suppress(OSError, AttributeError):  # another C library
         libc = ctypes.CDLL(None)

@@ -75,7 +75,7 @@ class Options:
     keep_learners: bool = False
     """Keep each run's learner for scale embed and scale evaluate: often 100 MB a run."""
     any_code: bool = False
-    """Accept finished runs that other code made. By default such runs are run again."""
+    """Accept finished runs that other code made. By default a bench runs them again."""
     dry_run: bool = False
     """Only count the runs and updates, and estimate the time from a few updates."""
     show: bool = False
@@ -83,7 +83,7 @@ class Options:
     more: tyro.conf.Suppress[dict[str, list[Any]]] = field(default_factory=dict)
 
     def chosen(self) -> dict[str, list[Any]]:
-        """Return the values that replace the experiment's own, by setting."""
+        """Return the values that replace those of the experiment, by setting."""
         given: dict[str, list[Any]] = {
             "dataset": list(self.dataset),
             "stream": list(self.streams),
@@ -123,7 +123,7 @@ def bench(arguments: list[str]) -> int:
 
 
 def parse(arguments: list[str]) -> Options:
-    """Parse the command's own options; all others are settings of the runs."""
+    """Return the parsed options; options that are not the command's are settings of the runs."""
     own, more = _split(arguments)
     options = tyro.cli(Options, prog="scale bench", args=own)
     if options.workers is not None and options.workers < 1:

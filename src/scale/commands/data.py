@@ -31,6 +31,6 @@ def data_get(name: Positional[str]) -> None:
     """
     from scale.data import get_dataset
 
-    with progress("downloading") as tell:
-        folder = get_dataset(name, progress=tell)
+    with progress("downloading") as advance:
+        folder = get_dataset(name, progress=advance)
     say(f"{name} is in {folder}")

@@ -15,11 +15,11 @@ from scale.commands._terminal import table_console
 def methods(
     name: Positional[str | None] = None, *, json: bool = False, markdown: bool = False
 ) -> None:
-    """List the methods: what each knows and costs; below, the memory policies.
+    """List the methods, what each one sees and costs, and the memory policies.
 
     Args:
         name: Only this method, with its parameters, presets and reference.
-        json: Print the facts for programs: the keys that scale.report.method_facts documents.
+        json: Print the facts as JSON; scale.report.method_facts documents the keys.
         markdown: Print the list as Markdown tables.
     """
     from scale import report

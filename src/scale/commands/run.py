@@ -28,7 +28,7 @@ class Folder:
     """Resume the run in that folder; no other option is needed. With all its options, the same
     command starts, resumes and finishes a run."""
     preset: str | None = None
-    """Named set of the method's parameters, for example paper."""
+    """Named set of parameters, for example paper. scale methods NAME lists those of a method."""
     checkpoint_seconds: float = 60.0
     """Seconds between two checkpoints; 0 writes one after every batch."""
     pictures: bool = True
@@ -36,7 +36,7 @@ class Folder:
 
 
 def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
-    """Build the parser for the chosen method, and parse."""
+    """Return the parsed options; the parser has the parameters of the chosen method."""
     from scale.methods import METHODS
     from scale.runs import RunConfig, parameters
 
@@ -113,7 +113,7 @@ def run(folder: Folder, config: RunConfig) -> None:
 
 
 def _starts(out: Path, arguments: list[str]) -> bool:
-    """Whether --resume starts a run: the folder is empty and options of a run are given.
+    """Return whether --resume starts a run: the folder is empty and the user gave run options.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def _starts(out: Path, arguments: list[str]) -> bool:
 
 
 def _peek(arguments: list[str], option: str) -> str | None:
-    """Return an option's value before the parser that depends on it exists."""
+    """Return an option's value; the parser depends on it, so it does not exist yet."""
     for i, argument in enumerate(arguments):
         if argument == option and i + 1 < len(arguments):
             return arguments[i + 1]

@@ -34,14 +34,14 @@ def table(
 
     Args:
         sources: Folders of finished runs, folders of benches, and files of records (.jsonl).
-        format: For the terminal; Markdown; LaTeX with booktabs, a table for each stream; or CSV, a
-            line of unrounded numbers for each setting.
+        format: terminal, markdown, latex (booktabs, a table for each stream) or csv (a line of
+            unrounded numbers for each setting).
         columns: Columns to show, for example knn linear time code. By default Markdown and CSV
-            have all measures, LaTeX five, and a terminal as many of these as it has room for.
-        against: Show the difference to this row, paired over the seeds that both have, with its
-            95 % confidence interval. A method, a variant of a bench, or all of a row's name.
-        measure: What is compared. The default is the first column.
-        markdown: The same as --format markdown.
+            have all measures, LaTeX five, and a terminal as many of these five as fit.
+        against: A method, a variant or a row's full name. Adds the difference to that row, paired
+            over common seeds, with its 95 % confidence interval.
+        measure: Measure to compare. The default is the first column.
+        markdown: Short for --format markdown.
         to: Also append the runs in the folders among the sources to this file of records.
         methods: Only these methods or variants.
         datasets: Only these datasets.
@@ -79,7 +79,7 @@ def table(
 
 
 def _print(results: ResultsTable, *, fit: bool) -> None:
-    """Print one table below the other, and which columns there are besides."""
+    """Print the tables, their notes, and the names of all columns."""
     from scale.report import COLUMNS
 
     console = table_console()

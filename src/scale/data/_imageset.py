@@ -1,4 +1,4 @@
-"""Images of one size with their labels: what every source of images gives."""
+"""Images of one size with their labels: the result of every loader."""
 
 from __future__ import annotations
 

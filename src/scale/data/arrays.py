@@ -23,7 +23,7 @@ def as_images(array: npt.ArrayLike, name: str = "the array") -> npt.NDArray[np.u
     """Return images as uint8, N x C x H x W, C-contiguous.
 
     Accepts N x H x W, N x H x W x C and N x C x H x W with 1, 3 or 4 channels, uint8 or floats in
-    0..1. `scale._images.channels_first` has the rule for the place of the channels.
+    0..1. `scale._images.channels_first` finds the axis of the channels.
 
     Examples
     --------
@@ -78,8 +78,8 @@ def load_npz(path: Path, split: str, options: LoadOptions) -> ImageSet:
     """Load a .npz file.
 
     Images are `x_<split>`, `<split>_images` or `images_<split>`, for train also `images` or `x`.
-    Labels are `options.label`, or the same names with `y` and `labels`. Names of classes, which are
-    optional, are `class_names`.
+    Labels are `options.label`, or the same names with `y` and `labels`. The array `class_names` is
+    optional.
     """
     try:
         with np.load(path, allow_pickle=False) as file:

@@ -1,7 +1,7 @@
 """Decoded images on disk, one file per source, opened as a memory map.
 
 An entry is the raw pixels, a JSON description, and a tail of fixed size: magic, length and SHA-256
-of the description. So it is written in one pass, and a truncated file has no tail.
+of the description. One pass writes it, and a truncated file has no tail.
 """
 
 from __future__ import annotations

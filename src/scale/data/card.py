@@ -1,4 +1,4 @@
-"""What is known about a dataset: where it is, how it is evaluated, which settings suit it."""
+"""Dataset cards: hub id, evaluation protocol and default parameters of each dataset."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DatasetCard:
     stream_batch: int = 128
     """Images in a batch of the stream."""
     params: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters of methods; a method takes those that it has."""
+    """Default parameters of methods; each method uses those that it has."""
 
     @property
     def protocol(self) -> dict[str, int]:
@@ -47,7 +47,7 @@ class DatasetCard:
 _PATCHES_OF_DIGITS = {"receptive_fields": [8, 13, 20], "stride": 1, "delta": 400}
 
 PLAIN = DatasetCard(params={"steps_per_batch": 5})
-"""The card of data without one: like natural images, with few updates, so a run takes minutes."""
+"""Card of data that has none: that of natural images with few updates, so a run takes minutes."""
 
 CARDS: dict[str, DatasetCard] = {
     "cifar10": DatasetCard(

@@ -1,4 +1,4 @@
-"""Many encoded images to blocks of pixels, in order; large images in threads."""
+"""Decode many images to blocks of pixels, in order; large images in threads."""
 
 from __future__ import annotations
 
@@ -118,7 +118,9 @@ def _decode_pass(
         if options.progress is not None:
             options.progress(done, encoded.total)
     if not shape:
-        raise InputError(f"none of the {encoded.total} files of {encoded.source} can be read")
+        raise InputError(
+            f"none of the {encoded.total} files of {encoded.source} can be read; give image files"
+        )
     return (shape[2] if len(shape) == 3 else 1, *shape[:2]), skipped
 
 

@@ -62,7 +62,7 @@ for _name, _card in CARDS.items():
 
 
 def is_hub_id(text: str) -> bool:
-    """Say whether `text` has the form ``owner/name``.
+    """Return whether `text` has the form ``owner/name``.
 
     Examples
     --------

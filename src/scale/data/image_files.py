@@ -1,4 +1,4 @@
-"""Image files without labels, in a given order: what `scale embed` reads."""
+"""Load image files in a given order, without labels, for `scale embed`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def image_files(source: str) -> list[Path] | None:
         return None
     files = list(walk(path))
     if not files:
-        raise InputError(f"{path} has no files; put images in it")
+        raise InputError(f"{path} has no files; put images in it, or give another folder")
     return files
 
 

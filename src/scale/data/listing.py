@@ -14,7 +14,7 @@ _CLUTTER = ("thumbs.db", "desktop.ini", "__macosx")
 
 
 def visible(folder: Path) -> list[Path]:
-    """Return what is in a folder, sorted, without hidden files and the clutter of file managers."""
+    """Return the entries of a folder, sorted, without hidden files and files of file managers."""
     try:
         children = sorted(folder.iterdir())
     except OSError as error:

@@ -1,4 +1,4 @@
-"""From a name, a path or an object to an `ImageSet`."""
+"""Load an `ImageSet` from a name, a path or an object."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def load_dataset(
     dataset
         A registered name; a hub id ``owner/name``; the path of a folder of images, a folder of
         parquet files in the hub's layout, or a .parquet, .npy or .npz file; an array; or an object
-        like a torch Dataset. A name comes before a folder of that name: write ``./digits`` for the
-        folder.
+        like a torch Dataset. A registered name wins over a folder of that name: write ``./digits``
+        for the folder.
     split
         ``train`` or the held-out split. test, val, valid and validation are the same if only one of
         them exists. Sources without splits are all train, and so are objects; any other split
@@ -69,11 +69,11 @@ def load_dataset(
 
 def _check_options(split: str, image_size: int | None, on_bad: str) -> None:
     if on_bad not in ("stop", "skip"):
-        raise InputError(f"on_bad is {on_bad!r}; it must be 'stop' or 'skip'")
+        raise InputError(f"on_bad must be 'stop' or 'skip', got {on_bad!r}")
     if image_size is not None and (not isinstance(image_size, int) or image_size < 1):
-        raise InputError(f"image_size is {image_size!r}; it must be a positive whole number")
+        raise InputError(f"image_size must be a whole number, 1 or more, got {image_size!r}")
     if not isinstance(split, str) or not split:
-        raise InputError(f"split is {split!r}; it must be a name such as {', '.join(SPLITS)}")
+        raise InputError(f"split must be a name such as {', '.join(SPLITS)}, got {split!r}")
 
 
 def _load(dataset: Any, split: str, options: LoadOptions) -> ImageSet:

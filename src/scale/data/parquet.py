@@ -1,4 +1,4 @@
-"""Parquet files of images, as the Hugging Face hub has them."""
+"""Load images from parquet files in the layout of the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def find_splits(folder: Path) -> dict[str, list[Path]]:
 def load_parquet_folder(
     folder: Path, split: str, options: LoadOptions, name: str = "", first_classes: int | None = None
 ) -> ImageSet:
-    """Load one split of a folder; keep only labels below `first_classes`, if it is given."""
+    """Return one split of a folder; with `first_classes`, only images with labels below it."""
     splits = find_splits(folder)
     files = splits[match_split(split, splits, str(folder))]
     _check_shards(files)
@@ -51,9 +51,9 @@ def load_parquet(
     first_classes: int | None = None,
     everything: list[Path] | None = None,
 ) -> ImageSet:
-    """Load the rows of `files`, in order.
+    """Return the images in the rows of `files`, in order.
 
-    `everything` are the files of all splits. Labels that are words are numbered over all of them.
+    `everything` has the files of all splits. Labels that are words are numbered over all of them.
     """
     column = Columns.of(files[0], options.label)
     labels, class_names = _read_labels(files, column, everything or files)
@@ -63,7 +63,7 @@ def load_parquet(
         keep = labels < first_classes
         class_names = class_names[:first_classes]
     if not keep.any():
-        raise InputError(f"{files[0]} has no rows to load")
+        raise InputError(f"{files[0]} has no rows to load; give a file with images")
     root = files[0].parent
     encoded = Encoded(
         name=name,
@@ -79,7 +79,7 @@ def load_parquet(
 
 
 def count_rows(files: list[Path], label: str | None, first_classes: int | None) -> int:
-    """Count the images that `load_parquet` would load, without decoding any."""
+    """Return the number of images that `load_parquet` loads, without decoding any."""
     if first_classes is None:
         return _count_rows(files)
     labels, _ = _read_labels(files, Columns.of(files[0], label), files)

@@ -1,4 +1,4 @@
-"""One image, from any format to 8-bit grey or RGB pixels."""
+"""Decode one image of any format to 8-bit grey or RGB pixels."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def register_dataset(name: str, card: DatasetCard | None = None) -> Callable[[Lo
 
 
 def card_for(dataset: str) -> DatasetCard:
-    """Return the card of a dataset, by its name or hub id; anything else has the plain card.
+    """Return the card of a dataset by its name or hub id; without one, return `PLAIN`.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def card_for(dataset: str) -> DatasetCard:
 def registered_name(dataset: str) -> str:
     """Return the name under which a hub id is registered; return anything else unchanged.
 
-    The id of a dataset of which only some classes are registered is unchanged, too.
+    A hub id is also unchanged if only some of its classes are registered.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The names of splits, and which names mean the same."""
+"""The names of splits, and which of them are synonyms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SPLITS = ("train", *HELD_OUT)
 def match_split(asked: str, available: Collection[str], where: str) -> str:
     """Return the available split that `asked` means.
 
-    Datasets call their held-out images test, val, valid or validation: these mean the same.
+    Test, val, valid and validation are synonyms: datasets use any of them for held-out images.
 
     Examples
     --------

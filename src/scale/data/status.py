@@ -25,7 +25,7 @@ class DatasetStatus:
 
 
 def list_datasets() -> list[DatasetStatus]:
-    """Describe every registered dataset. Counts come from the files; no image is decoded.
+    """Return the status of every registered dataset; it decodes no image.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from scale.data.registry import LoadOptions
 
 
 def load_torch_dataset(dataset: Any, options: LoadOptions) -> ImageSet:
-    """Read all items into memory."""
+    """Return all items of `dataset`, read into memory."""
     name = type(dataset).__name__
     if options.label is not None:
         raise InputError(f"{name} is an object: its items carry the label, leave label out")
@@ -42,7 +42,7 @@ def load_torch_dataset(dataset: Any, options: LoadOptions) -> ImageSet:
         if options.progress is not None:
             options.progress(index + 1, total)
     if not rows:
-        raise InputError(f"none of the {total} items of {name} can be read")
+        raise InputError(f"none of the {total} items of {name} can be read; check its items")
     return _assemble(dataset, rows, labels, skipped)
 
 

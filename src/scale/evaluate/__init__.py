@@ -1,4 +1,4 @@
-"""kNN, clustering, probes, forgetting: features and labels in, numbers out."""
+"""Measures of features: kNN, clustering, linear probe, forgetting, rank and the guard."""
 
 from scale.evaluate.clustering import (
     ari,

@@ -22,8 +22,8 @@ def check_features(features: ArrayLike, name: str = "features") -> NDArray[np.fl
         )
     if not np.isfinite(matrix).all():
         raise InputError(
-            f"{name} hold NaN or infinite values; expected finite numbers: the encoder has "
-            "probably diverged, try a smaller learning rate"
+            f"{name} hold NaN or infinite values; expected finite numbers. The encoder has "
+            "probably diverged: try a smaller learning rate"
         )
     return matrix
 

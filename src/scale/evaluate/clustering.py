@@ -1,4 +1,4 @@
-"""How well clusters found without labels match the classes."""
+"""Clustering without labels, and its agreement with the classes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sne_affinity(
     """Return the symmetric SNE affinity of the cosines between features.
 
     ``p(j|i)`` is the softmax over ``k != i`` of ``cos(i, k) / kappa``; the affinity is
-    ``(p(j|i) + p(i|j)) / 2``. One ``(N, N)`` float32 matrix is held, filled `chunk` rows at a time.
+    ``(p(j|i) + p(i|j)) / 2``. It needs one ``(N, N)`` float32 matrix, filled in chunks of rows.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def sne_affinity(
            [0.25, 0.25, 0.  ]], dtype=float32)
     """
     if kappa <= 0:
-        raise InputError(f"kappa is {kappa}; expected a temperature above 0")
+        raise InputError(f"kappa must be above 0, got {kappa}")
     rows = normalise(check_features(features))  # (N, D)
     count = len(rows)
     if count == 1:
@@ -58,18 +58,18 @@ def sne_affinity(
 def spectral_clustering(features: ArrayLike, T: int, seed: int) -> NDArray[np.int64]:
     """Return one of `T` clusters for each feature: k-means on the spectrum of `sne_affinity`.
 
-    The eigenvectors of the normalised Laplacian come from Lanczos iterations whose start is drawn
-    from `seed`, so that equal features and seeds give equal clusters. Collapsed features (all
-    equal, or all zero) are clustered too, to no avail.
+    Lanczos iterations, started from `seed`, give the eigenvectors of the normalised Laplacian. So
+    equal features and seeds give equal clusters. Clusters of collapsed features (all equal, or all
+    zero) mean nothing.
     """
     affinity = sne_affinity(features)
     if not 1 <= T <= len(affinity):
-        raise InputError(f"T is {T} for {len(affinity)} features; expected 1 to as many clusters")
+        raise InputError(f"T must be from 1 to {len(affinity)}, the number of rows, got {T}")
     scale = 1 / np.sqrt(np.maximum(affinity.sum(axis=1), np.finfo(np.float32).tiny))  # (N,)
     affinity *= scale
     affinity *= scale[:, None]
     embedding = _leading_eigenvectors(affinity, T, seed) * scale[:, None]  # (N, T)
-    # Entries are near 1 / N; k-means' tolerance would not see them.
+    # Entries are near 1 / N, below the tolerance of k-means.
     return kmeans(embedding / np.abs(embedding).max(), T, seed, runs=10)
 
 
@@ -77,9 +77,9 @@ def kmeans(features: ArrayLike, T: int, seed: int, *, runs: int = 4) -> NDArray[
     """Return one of `T` clusters for each feature, the best of a few seeded runs of k-means."""
     matrix = check_features(features)
     if not 1 <= T <= len(matrix):
-        raise InputError(f"T is {T} for {len(matrix)} features; expected 1 to as many clusters")
+        raise InputError(f"T must be from 1 to {len(matrix)}, the number of rows, got {T}")
     model = KMeans(n_clusters=T, n_init=runs, random_state=seed)
-    # On several threads scikit-learn adds up in the order in which they finish: not repeatable.
+    # One thread: with several, the order of scikit-learn's sums changes from run to run.
     with warnings.catch_warnings(), threadpool_limits(1, user_api="openmp"):
         # Collapsed features have fewer than T distinct rows: some clusters stay empty.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -87,9 +87,9 @@ def kmeans(features: ArrayLike, T: int, seed: int, *, runs: int = 4) -> NDArray[
 
 
 def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
-    """Return the share of samples whose cluster is their class's, under the best assignment.
+    """Return the accuracy of clusters under their best one-to-one assignment to classes.
 
-    Clusters are assigned to classes one to one so that the share is greatest (Hungarian method).
+    The Hungarian method finds that assignment.
 
     Examples
     --------

@@ -18,7 +18,7 @@ Transform = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
 
 
 class Evaluator:
-    """Evaluates encoders on fixed sets: images through a transform, numbers out.
+    """Evaluates the features of a transform on fixed sets of images.
 
     Parameters
     ----------
@@ -50,14 +50,14 @@ class Evaluator:
     def __call__(
         self, transform: Transform, *, full: bool = False
     ) -> dict[str, float | list[float]]:
-        """Return the measures of the features that `transform` gives.
+        """Return the measures of the features that `transform` returns.
 
         Parameters
         ----------
         transform
             From uint8 images ``(N, C, H, W)`` to float32 features ``(N, D)``.
         full
-            Also `knn_full`, with every image of the train split in the bank.
+            Also compute `knn_full`, with every image of the train split in the bank.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Floors: features without learning, which a learner has to beat."""
+"""Floors: features without learning, which a learner should beat."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def floor_transforms(
     Parameters
     ----------
     bank_images
-        uint8 ``(B, C, H, W)``; the principal components are fitted on them, without labels.
+        uint8 ``(B, C, H, W)``; PCA is fitted on them, without labels.
     image_size
         Side that images are resized to, as for the learner; None keeps them.
     seed

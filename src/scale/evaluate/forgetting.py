@@ -17,13 +17,13 @@ def forgetting(per_class: ArrayLike, since: ArrayLike | None = None) -> float:
         Accuracy of each class at each evaluation, ``(evaluations, T)``, oldest first. In a run the
         start counts as the first evaluation.
     since
-        For each class the first evaluation that counts (see `learned_at`), so that accuracy from
-        before a class appeared is not counted. A class with only the last evaluation is left out.
+        First evaluation that counts for each class (see `learned_at`). It leaves out accuracy from
+        before a class appeared. A class for which only the last evaluation counts is left out.
 
     Returns
     -------
     float
-        In the unit of `per_class`; negative when classes went on improving, 0 for a single
+        In the unit of `per_class`. Negative if the last evaluation is the best; 0 for a single
         evaluation.
 
     Examples
@@ -49,15 +49,15 @@ def learned_at(labels: ArrayLike, positions: ArrayLike, T: int) -> NDArray[np.in
     labels
         Class of each image, in the order of the stream.
     positions
-        How many images had passed at each evaluation, ascending.
+        Number of stream images before each evaluation, ascending.
     T
         Number of classes.
 
     Returns
     -------
     NDArray
-        ``(T,)``, indices into `positions`; its length where there is none, as for a class that
-        never came.
+        ``(T,)``, indices into `positions`; ``len(positions)`` for a class without such an
+        evaluation.
 
     Examples
     --------
@@ -67,13 +67,13 @@ def learned_at(labels: ArrayLike, positions: ArrayLike, T: int) -> NDArray[np.in
     classes, at = np.asarray(labels), np.asarray(positions)
     found = np.full(T, len(at), dtype=np.int64)
     for c in np.unique(classes):
-        came = np.flatnonzero(classes == c) + 1  # images that had passed with each one of the class
+        came = np.flatnonzero(classes == c) + 1  # stream images up to each image of the class
         found[c] = np.searchsorted(at, came[(len(came) - 1) // 2])
     return found
 
 
 def drop(knn: ArrayLike) -> float:
-    """Return how far the final kNN accuracy is below the best of the series.
+    """Return the best kNN accuracy of the series minus the final one.
 
     Examples
     --------

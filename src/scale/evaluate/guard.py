@@ -1,4 +1,4 @@
-"""Is a learner better than its start? An estimate without labels."""
+"""The guard: is a learner better than its start? An estimate without labels."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Guard:
     score
         `view_retrieval` on images of the learner's memory, in percent.
     start_score
-        The same for the encoder before the first batch.
+        Score of the encoder before the first batch.
     images
-        Number of images they are computed on.
+        Number of images behind the scores.
     encoder_score
-        The score of the encoder alone, where embeddings have other parts too.
+        Score of the encoder alone, if embeddings have other parts too; else None.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Guard:
 
     @property
     def encoder_better(self) -> bool:
-        """The same for the encoder alone."""
+        """Whether the score of the encoder alone is significantly above the start's."""
         return self._is_above_start(
             self.score if self.encoder_score is None else self.encoder_score
         )
@@ -89,7 +89,7 @@ class Guard:
         return cls(kept["score"], kept["start_score"], kept["images"], kept.get("encoder_score"))
 
     def to_json(self) -> dict[str, Any]:
-        """Return what records keep."""
+        """Return the guard as a dict for records."""
         kept = {name: value for name, value in asdict(self).items() if value is not None}
         kept["better"] = self.better
         return (
@@ -98,17 +98,17 @@ class Guard:
 
 
 def guard(learner: Learner) -> Guard | None:
-    """Compare a learner with its start on what is in its memory, without labels.
+    """Compare a learner with its start on images of its memory, without labels.
 
-    It draws one random view of at most 512 memory images. The learner, its untrained start and,
-    where embeddings have other parts too, its encoder alone retrieve the image of each view. The
-    learner and its generators do not change, and the same learner always gets the same answer.
+    It draws one random view of each of at most 512 memory images. The learner and its untrained
+    start retrieve the image of each view. So does the encoder alone, if embeddings have other
+    parts too. The learner and its generators do not change, and equal learners get equal answers.
 
     Returns
     -------
     Guard or None
-        None without a basis: no memory, fewer than 50 images in it, or an augmentation that
-        changes nothing.
+        None if there is no memory, if it has fewer than 50 images, or if the augmentation changes
+        nothing.
 
     Examples
     --------
@@ -122,11 +122,11 @@ def guard(learner: Learner) -> Guard | None:
     """
     if not isinstance(learner, ContrastiveLearner) or learner.memory_ is None:
         return None  # no encoder, no memory, or no image yet
-    law = replace(learner.augmentation_, size=None)  # views of the size that learners take
+    law = replace(learner.augmentation_, size=None)  # views of the images' size
     held = learner.memory_.images
     if len(held) < FEWEST_IMAGES or law == Augmentation():
         return None
-    generator = torch.Generator().manual_seed(0)  # its own: nothing of the learner's is drawn
+    generator = torch.Generator().manual_seed(0)  # a new one: the learner's must not change
     images = held[torch.randperm(len(held), generator=generator)[:MOST_IMAGES]]
     views = (law(images, generator) * 255).round().to(torch.uint8)
     alone = None if learner.embeds_by_encoder else _percent_found(learner.encode, images, views)

@@ -34,14 +34,14 @@ def knn_predict(
     queries
         Features to label, ``(N, D)``.
     k
-        How many neighbours vote; at most all of the bank.
+        Number of neighbours that vote; at most the size of the bank.
     metric
         ``"euclidean"`` distance, or ``"cosine"`` similarity.
     temperature
         `None` counts votes, and the smallest label wins a tie, as in scikit-learn's
         ``KNeighborsClassifier``. A number weights a vote with ``exp(cosine / temperature)``.
     chunk
-        Rows of queries and of the bank compared at a time; only memory depends on it.
+        Rows of queries and of the bank compared at a time. Lower it to use less memory.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def knn_predict(
     if metric == "cosine":
         bank_rows, query_rows = (torch.from_numpy(normalise(rows)) for rows in (bank, queries))
     else:
-        # Differences of large squares lose float32's digits, and with them the order.
+        # Differences of large squares lose digits in float32, and with them the order.
         bank_rows, query_rows = (
             torch.from_numpy(rows.astype(np.float64)) for rows in (bank, queries)
         )
@@ -87,7 +87,7 @@ def knn_accuracy(
     temperature: float | None = None,
     chunk: int = 4096,
 ) -> float:
-    """Return the share of queries whose label `knn_predict` finds, from 0 to 1."""
+    """Return the accuracy of `knn_predict` on the queries, from 0 to 1."""
     predictions = knn_predict(
         bank, bank_labels, queries, k=k, metric=metric, temperature=temperature, chunk=chunk
     )
@@ -131,7 +131,7 @@ def _nearest(
         part = bank[start : start + chunk]
         near = queries @ part.T  # (queries, chunk)
         if euclidean:
-            # The query's own length is the same for its whole row and is left out.
+            # The query's length is constant in its row, so it is left out.
             near = near.mul_(2).sub_(part.square().sum(dim=1))
         near, index = near.topk(min(k, len(part)), dim=1, sorted=False)
         near, index = torch.cat([nearness, near], dim=1), torch.cat([neighbours, index + start], 1)
@@ -153,11 +153,11 @@ def _check_options(
             f"{queries.shape[1]}; both must come from the same encoder"
         )
     if k < 1:
-        raise InputError(f"k is {k}; expected at least 1 neighbour")
+        raise InputError(f"k must be 1 or more, got {k}")
     if metric not in ("euclidean", "cosine"):
-        raise InputError(f"metric is {metric!r}; expected 'euclidean' or 'cosine'")
+        raise InputError(f"metric must be 'euclidean' or 'cosine', got {metric!r}")
     if temperature is not None and (metric != "cosine" or temperature <= 0):
         raise InputError(
-            f"temperature is {temperature} with metric {metric!r}; a weighted vote needs a "
-            "temperature above 0 and metric='cosine'"
+            f"a weighted vote needs a temperature above 0 and metric='cosine', got temperature "
+            f"{temperature} and metric {metric!r}"
         )

@@ -22,10 +22,10 @@ def linear_probe(
     query_labels: ArrayLike,
     seed: int = 0,
 ) -> float:
-    """Return the accuracy, 0 to 1, on the queries of logistic regression fitted on the bank.
+    """Fit logistic regression on the bank; return its accuracy on the queries, 0 to 1.
 
-    Features are standardised with the bank's mean and deviation first; the weights are
-    regularised with scikit-learn's default strength.
+    Features are standardised with the bank's mean and standard deviation. The regularisation is
+    scikit-learn's default.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def linear_probe(
     scaler = StandardScaler().fit(bank)
     probe = LogisticRegression(max_iter=ITERATIONS, random_state=seed)
     with warnings.catch_warnings():
-        # More iterations move the accuracy by less than the standard error of the queries.
+        # More iterations change the accuracy by less than its standard error.
         warnings.simplefilter("ignore", ConvergenceWarning)
         probe.fit(scaler.transform(bank), bank_labels)
     return float((probe.predict(scaler.transform(queries)) == query_labels).mean())

@@ -1,4 +1,4 @@
-"""The evaluation protocol: which images are evaluated, and against which labelled bank."""
+"""The evaluation protocol: the evaluated images and the labelled bank."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scale.data import ImageSet, card_for
 
 @dataclass(frozen=True)
 class Protocol:
-    """How much of a dataset is streamed and evaluated."""
+    """Number of images in the stream, the evaluation and the bank, and the options of kNN."""
 
     samples_per_class: int | None = None
     """Images of each class in the stream (the paper's U); None: the size of the smallest class."""
@@ -27,7 +27,7 @@ class Protocol:
     full_k: int = 200
     """Neighbours that vote if the bank is the whole train split, by cosine."""
     full_temperature: float = 0.1
-    """A vote with the whole train split weighs exp(cosine / temperature)."""
+    """Temperature of those votes: each weighs exp(cosine / temperature)."""
 
 
 def protocol_for(
@@ -35,8 +35,8 @@ def protocol_for(
 ) -> Protocol:
     """Return the protocol of a dataset: the values of its card, the rest estimated from the labels.
 
-    Without a card, the stream takes all images of every class. Without a test split, a fifth of the
-    train split is to be held out (see `hold_out`).
+    Without a card, the stream takes all images of every class. Without a test split, the estimate
+    assumes that `hold_out` takes a fifth of the train split.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def protocol_for(
         samples_per_class=int(np.bincount(train).max()) if take_all else None,
         eval_per_class=min(max(share, 1), 500),
         bank_size=bank_size,
-        # With more neighbours than a class has in the bank, the other classes would always win.
+        # With more neighbours than a class has in the bank, the other classes always win.
         k=min(50, max(1, bank_size // T // 2)) if card.bank_size is None else 50,
     )
     return replace(estimate, **card.protocol)
@@ -78,11 +78,11 @@ class EvaluationSets:
 
     @property
     def classes(self) -> NDArray[np.int64]:
-        """The labels of the evaluation set, sorted: one for each class accuracy."""
+        """The classes of the evaluation set, sorted, in the order of per-class accuracies."""
         return np.unique(self.eval_labels)
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers of images for the record; a class may have fewer than asked for."""
+        """Return the numbers of classes and images, for the record."""
         return {
             "classes": len(self.classes),
             "eval": len(self.eval_labels),
@@ -96,8 +96,8 @@ def draw_evaluation_sets(
 ) -> EvaluationSets:
     """Draw a balanced evaluation set from `test` and a balanced bank from `train`.
 
-    The draw depends only on the data, the protocol and the seed. A class with fewer images than
-    asked for gives all it has.
+    The draw depends only on the data, the protocol and the seed. A class with too few images gives
+    all of them.
     """
     train_labels, test_labels = _labels(train, "train"), _labels(test, "test")
     chosen = _draw(test_labels, protocol.eval_per_class, np.random.default_rng([seed, 0]))
@@ -116,7 +116,7 @@ def draw_evaluation_sets(
 
 
 def hold_out(train: ImageSet, per_class: int, seed: int) -> tuple[ImageSet, ImageSet]:
-    """Split `train` into a train and a test part, for data without a test split.
+    """Return a train and a test part of `train`, for data without a test split.
 
     The test part has `per_class` images of each class, but at most half of a class.
     """

@@ -16,8 +16,9 @@ COLLAPSED_COSINE = 0.995
 def effective_rank(features: Any) -> float:
     """Return the exponential of the entropy of the centred features' singular values.
 
-    The singular values are scaled to sum to one (Roy and Vetterli, 2007). From 1, all variance in
-    one direction, to the number of dimensions, all directions alike; 0 when all rows are equal.
+    The singular values are scaled to sum to one (Roy and Vetterli, 2007). The rank is 1 if all
+    variance is in one direction, the number of dimensions if all directions have the same variance,
+    and 0 if all rows are equal.
 
     Parameters
     ----------
@@ -43,9 +44,9 @@ def effective_rank(features: Any) -> float:
 
 
 def mean_cosine(features: Any) -> float:
-    """Return the mean cosine over all pairs of different rows; 0 when there is no pair.
+    """Return the mean cosine over all pairs of different rows; 0 without a pair.
 
-    Rows of zeros have no direction and count in no pair.
+    Rows of zeros have no direction and are left out.
 
     Examples
     --------
@@ -62,10 +63,10 @@ def mean_cosine(features: Any) -> float:
 
 
 def collapsed(features: Any) -> bool:
-    """Tell whether the features have collapsed.
+    """Return whether the features have collapsed to a line or a point.
 
-    They have when their effective rank is below 2, or when their mean pairwise cosine is above
-    0.995: everything on a line or at a point. Fewer than 3 rows say nothing and never count.
+    They have if their effective rank is below 2 or their mean pairwise cosine is above 0.995.
+    Fewer than 3 rows never count as collapsed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Alignment: projections of today should point where those of the past did."""
+"""Alignment of current projections with target projections."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from torch.nn import functional as F
 
 
 def alignment_loss(aligned: Tensor, targets: Tensor) -> Tensor:
-    """Negative cosine similarity of each row with its target, mean over the rows.
+    """Return the negative cosine similarity of each row with its target, averaged over the rows.
 
     Parameters
     ----------
     aligned, targets
-        (views, d) each, of any length.
+        (views, d) each; only directions count.
 
     Examples
     --------

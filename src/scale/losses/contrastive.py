@@ -1,4 +1,4 @@
-"""Contrast: views of a set of positives are drawn together, everything else is pushed away."""
+"""Contrastive loss: pulls positive views together and pushes all others apart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scale.losses.similarity import twins
 
 
 def contrastive_loss(dots: Tensor, positives: Tensor, tau: float) -> Tensor:
-    """Mean over the anchors of -1/|G_i| sum_{j in G_i} log softmax_{k != i}(z_i.z_k / tau)_j.
+    """Return the mean over i of -1/|G_i| sum_{j in G_i} log softmax_{k != i}(z_i.z_k / tau)_j.
 
     Parameters
     ----------
@@ -17,13 +17,13 @@ def contrastive_loss(dots: Tensor, positives: Tensor, tau: float) -> Tensor:
         Dot products with -inf on the diagonal, (views, views). The first `anchors` rows are the
         anchors; the other views are negatives only.
     positives
-        Boolean, (anchors, views): G_i for each anchor. An anchor without any counts as zero.
+        Boolean, (anchors, views): G_i for each anchor. An anchor without positives adds zero.
     tau
         Temperature.
     """
     logits = dots[: len(positives)] / tau  # (anchors, views)
     log_p = torch.log_softmax(logits, dim=1)
-    # Masked before the product: the diagonal is -inf, and -inf * 0 is not a number.
+    # Masked, not multiplied: the diagonal is -inf, and -inf * 0 is NaN.
     of_positives = log_p.masked_fill(~positives, 0).sum(dim=1)
     return -(of_positives / positives.sum(dim=1).clamp(min=1)).mean()
 
@@ -31,16 +31,16 @@ def contrastive_loss(dots: Tensor, positives: Tensor, tau: float) -> Tensor:
 def twin_positives(
     n: int, views: int, first: int = 0, device: torch.device | None = None
 ) -> Tensor:
-    """Positives of SimCLR: each of 2n anchors has its twin.
+    """Return the positives of SimCLR: the twin of each of 2n anchors.
 
     Parameters
     ----------
     n
-        Images of which the anchors are views.
+        Number of images; the anchors are their 2n views.
     views
-        All views.
+        Number of all views.
     first
-        Where among all views the 2n anchors begin.
+        Index of the first anchor among all views.
 
     Returns
     -------
@@ -53,12 +53,12 @@ def twin_positives(
 
 
 def stream_and_memory_twins(n: int, m: int) -> Tensor:
-    """Positives when stream and replayed views are all anchors, each with its twin.
+    """Return the positives if all stream and replayed views are anchors: the twin of each.
 
     Parameters
     ----------
     n, m
-        Images of the stream batch and replayed ones; the views are stacked stream first.
+        Numbers of stream images and of replayed images; stream views come first.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def stream_and_memory_twins(n: int, m: int) -> Tensor:
 
 
 def label_positives(labels: Tensor) -> Tensor:
-    """Positives of SupCon: every view is an anchor with all other views of its class.
+    """Return the positives of SupCon: for every view, all other views of its class.
 
     Parameters
     ----------
@@ -91,13 +91,12 @@ def label_positives(labels: Tensor) -> Tensor:
 
 
 def pseudo_positives(p: Tensor, n: int, mu: float) -> Tensor:
-    """Stream views that look alike: p_ij > mean + mu (max - mean), and always the twin.
+    """Return the similar stream views, p_ij > mean + mu (max - mean), and always the twin.
 
     Parameters
     ----------
     p
-        Similarities of all views with a zero diagonal, (2(m+n), 2(m+n)); the first 2n are those of
-        the stream.
+        Similarities of all views with a zero diagonal, (2(m+n), 2(m+n)), stream views first.
     n
         Images in the stream batch.
     mu
@@ -114,12 +113,12 @@ def pseudo_positives(p: Tensor, n: int, mu: float) -> Tensor:
 
 
 def pseudo_positives_of_images(p: Tensor, n: int, mu: float) -> Tensor:
-    """Both views of stream images that look alike, and always the twin: the released code's way.
+    """Return both views of similar stream images, and always the twin, like the released code.
 
     Parameters
     ----------
     p
-        Similarities of images with a zero diagonal, (n+m, n+m), those of the stream first.
+        Similarities of images with a zero diagonal, (n+m, n+m), stream images first.
     n
         Images in the stream batch.
     mu
@@ -136,7 +135,7 @@ def pseudo_positives_of_images(p: Tensor, n: int, mu: float) -> Tensor:
 
 
 def _alike(p: Tensor, count: int, mu: float) -> Tensor:
-    """Whether the first `count` are more similar than mean + mu (max - mean), (count, count)."""
+    """Return which pairs of the first `count` exceed mean + mu (max - mean), (count, count)."""
     mean = p.sum() / (len(p) * (len(p) - 1))
-    # The diagonal of p is zero and the threshold is positive: nothing is its own positive.
+    # The diagonal of p is 0, below the threshold, so no view is its own positive.
     return p[:count, :count] > mean + mu * (p.max() - mean)

@@ -1,4 +1,4 @@
-"""Contrast of stream and memory with each other, and not inside either."""
+"""Contrastive loss between stream and memory."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from scale.losses.contrastive import stream_and_memory_twins
 
 
 def cross_contrastive_loss(dots: Tensor, n: int, tau: float) -> Tensor:
-    """Tell views of the stream from views of memory: the cross-task loss of Osiris.
+    """Return the cross-task loss of Osiris, which separates stream views from memory views.
 
-    For a stream view, -log of the softmax of its twin among the twin and all views of memory; for
-    a view of memory, among its twin and all stream views. Mean over each side, then over the two.
+    For a stream view it is -log softmax of its twin among the twin and all memory views. For a
+    memory view it is that of its twin among the twin and all stream views. The result is the mean
+    of the two sides' means.
 
     Parameters
     ----------
     dots
-        Dot products with -inf on the diagonal, (2(m+n), 2(m+n)); the first 2n views are those of
-        the stream. Both sides have at least one image.
+        Dot products with -inf on the diagonal, (2(m+n), 2(m+n)), stream views first. Both sides
+        must have at least one image.
     n
         Images in the stream batch.
     tau

@@ -1,4 +1,4 @@
-"""Distillation: what a past model said of a view can be predicted from what is said today."""
+"""Distillation: a past model's projections should be predictable from the current ones."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from torch.nn import functional as F
 
 
 def contrastive_distillation(predicted: Tensor, past: Tensor, kappa: float) -> Tensor:
-    """InfoNCE between predicted and past projections of the same views, both ways (CaSSLe).
+    """Return InfoNCE between predicted and past projections of the same views (CaSSLe).
 
-    The mean of two losses: each predicted projection has to find its own past one among those of
-    all views, and each past one its predicted one. Twins are negatives like any other view.
+    It is symmetric: the mean of the losses from predicted to past and from past to predicted.
+    Twins are negatives like any other view.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Forgetting: similarities should stay what they were before this batch."""
+"""Losses against forgetting: they keep similarities close to those before this batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Direction = Literal["past-to-current", "current-to-past"]
 def relation_distillation(
     dots: Tensor, past_dots: Tensor, kappa: float, kappa_past: float
 ) -> Tensor:
-    """Cross-entropy of each view's current relations to its past ones (Co2L), mean over the views.
+    """Return the cross-entropy of past and current relations (Co2L), averaged over the views.
 
     Parameters
     ----------
@@ -24,12 +24,12 @@ def relation_distillation(
     """
     log_p = torch.log_softmax(dots / kappa, dim=1)
     p_past = torch.softmax(past_dots / kappa_past, dim=1)
-    # The diagonal is 0 in p_past and -inf in log_p, and their product is not a number.
+    # The diagonal is 0 in p_past and -inf in log_p, and their product is NaN.
     return -(p_past * log_p.masked_fill(p_past == 0, 0)).sum(dim=1).mean()
 
 
 def forgetting_loss(p: Tensor, p_past: Tensor, direction: Direction = "past-to-current") -> Tensor:
-    """KL divergence between past and current similarities, averaged over the views.
+    """Return the KL divergence between past and current similarities, averaged over the views.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def forgetting_loss(p: Tensor, p_past: Tensor, direction: Direction = "past-to-c
         Similarities with a zero diagonal, (views, views).
     direction
         ``"past-to-current"``: KL(p_past || p). ``"current-to-past"``: KL(p || p_past), the paper's
-        formula with the sign of a loss that is minimised.
+        formula, with its sign changed so that it can be minimised.
     """
     a, b = (p_past, p) if direction == "past-to-current" else (p, p_past)
     tiny = torch.finfo(p.dtype).tiny

@@ -1,4 +1,4 @@
-"""One matrix of dot products serves every loss."""
+"""Similarities of views and of images; all losses share one matrix of dot products."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from torch import Tensor
 
 
 def dot_products(z: Tensor) -> Tensor:
-    """Pairwise dot products with -inf on the diagonal, so that no view is compared with itself."""
+    """Return pairwise dot products; -inf on the diagonal excludes each view from its softmax."""
     dots = z @ z.T  # (2(m+n), 2(m+n))
     return dots.masked_fill(torch.eye(len(z), dtype=torch.bool, device=z.device), -torch.inf)
 
 
 def symmetric_sne(dots: Tensor, kappa: float) -> Tensor:
-    """Symmetric SNE similarity p_ij = (p(j|i) + p(i|j)) / 2 of views.
+    """Return the symmetric SNE similarity p_ij = (p(j|i) + p(i|j)) / 2 of views.
 
     Parameters
     ----------
@@ -34,10 +34,10 @@ def symmetric_sne(dots: Tensor, kappa: float) -> Tensor:
 
 
 def image_similarity(h: Tensor, n: int, kappa: float) -> Tensor:
-    """SNE similarity of images by features that are not normalised, as the released code has it.
+    """Return the SNE similarity of images by unnormalised features, like the released code.
 
-    For each pair of views the softmax over other images of 2 h_i.h_k / kappa, symmetric; then the
-    mean over the four pairs. Features that are not of unit length make it nearly one-hot.
+    It is the softmax over other images of 2 h_i.h_k / kappa, made symmetric, averaged over the four
+    pairs of views. Long features make it nearly one-hot.
 
     Parameters
     ----------
@@ -61,11 +61,11 @@ def image_similarity(h: Tensor, n: int, kappa: float) -> Tensor:
     for u, v in itertools.product((first, second), repeat=2):
         logits = (2 / kappa * u @ v.T).fill_diagonal_(-torch.inf)
         p += (torch.softmax(logits, 1) + torch.softmax(logits, 0)) / 8
-    return p.fill_diagonal_(0)  # that of a single image was not a number
+    return p.fill_diagonal_(0)  # with a single image it is NaN
 
 
 def twins(n: int, device: torch.device | None = None) -> Tensor:
-    """Index of the other view of each of 2n views stacked as (first views, second views).
+    """Return the index of the twin of each of 2n views, stacked as (first views, second views).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A bounded memory of raw samples, and the policies that choose what stays."""
+"""A bounded memory of raw images, and the policies that choose them."""
 
 from scale.memory import fifo as fifo
 from scale.memory import kmeans as kmeans

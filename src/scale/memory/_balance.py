@@ -9,7 +9,7 @@ from torch import Tensor
 def balanced(groups: Tensor, size: int, generator: torch.Generator) -> Tensor:
     """Return the sorted indices of `size` candidates, balanced over the groups.
 
-    In every round each group gives one random member, while it has any. Unused shares go to other
+    Each round takes one random member of every group that has one left. Unused shares go to other
     groups; the rest differ by at most one.
 
     Parameters
@@ -17,7 +17,7 @@ def balanced(groups: Tensor, size: int, generator: torch.Generator) -> Tensor:
     groups
         Group of each candidate, (candidates,) integers.
     size
-        How many to choose; all when there are fewer.
+        Number of candidates to choose; all if there are fewer.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def balanced(groups: Tensor, size: int, generator: torch.Generator) -> Tensor:
     ]  # each group's members in random order
     first = count.cumsum(0) - count  # where each group begins
     rounds = torch.arange(len(groups)) - first.repeat_interleave(count)
-    # Who comes first within a round is drawn too: the last one may not reach every group.
+    # The order of groups is random too: the last round may not reach all of them.
     turn = torch.randperm(len(count), generator=generator)[group[by_group]]
     order = (rounds * len(count) + turn).argsort()
     return by_group[order[:size]].sort().values

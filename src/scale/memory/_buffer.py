@@ -49,15 +49,15 @@ class Buffer:
         return len(self.images)
 
     def sample(self, m: int) -> Tensor:
-        """Return `m` images drawn without replacement, or all when there are fewer."""
+        """Return `m` images drawn without replacement, or all if there are fewer."""
         return self.images[self.draw(m)]
 
     def draw(self, m: int) -> Tensor:
-        """Return the places of `m` images drawn without replacement, or of all, shuffled."""
+        """Return the indices of `m` images drawn without replacement, or of all, shuffled."""
         return torch.randperm(len(self), generator=self.generator)[:m]
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return everything needed to go on, except the generator."""
+        """Return the state as tensors by name, without the generator."""
         return {
             "images": self.images,
             "arrivals": self.arrivals,
@@ -66,7 +66,7 @@ class Buffer:
         }
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Go on from a `state_dict`."""
+        """Restore a `state_dict`."""
         self.images = state["images"].clone()
         self.arrivals = state["arrivals"].clone()
         self.columns = {
@@ -109,7 +109,7 @@ class Memory(Buffer):
         self.clusters = clusters
 
     def wants_features(self, n: int) -> bool:
-        """Whether `update` with `n` more images needs features."""
+        """Return whether `update` with `n` more images needs features."""
         return self.policy.knows.features and 0 < self.size < len(self) + n
 
     def update(
@@ -118,16 +118,16 @@ class Memory(Buffer):
         features: Tensor | None = None,
         columns: Mapping[str, Tensor] | None = None,
     ) -> None:
-        """Take in a stream batch; the policy decides what stays.
+        """Add a stream batch; if memory is full, the policy chooses the images to keep.
 
         Parameters
         ----------
         batch
             Images, (n, c, h, w) uint8.
         features
-            Of memory and batch, in this order, (len + n, d), when `wants_features` says so.
+            Features of memory and batch, in this order, (len + n, d), if `wants_features`.
         columns
-            What else to keep of each image of the batch, (n, ...) each; the same names every time.
+            Other values to keep with each image, (n, ...) each. Use the same names every time.
         """
         arrivals = torch.arange(self.seen, self.seen + len(batch))
         self.seen += len(batch)

@@ -1,4 +1,4 @@
-"""What a memory policy is given, and where policies are registered."""
+"""The interface of memory policies, and their registry."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Candidates:
     """The samples a policy chooses from: those in memory, then the new batch."""
 
     stored: int
-    """How many of them are in memory already; they come first."""
+    """Number of samples in memory; they come first."""
     arrivals: Tensor
     """Position of each in the stream, (stored + n,)."""
     features: Tensor | None
-    """Encoder features of each, (stored + n, d), when the policy asks for them."""
+    """Encoder features of each, (stored + n, d), if the policy's `knows` has them."""
     labels: Tensor | None = None
-    """Class of each, (stored + n,), when the policy is one that may know."""
+    """Class of each, (stored + n,), if the policy's `knows` has them."""
     clusters: int = 1
-    """Number of clusters that the user asked for."""
+    """Number of clusters, the parameter `memory_clusters`."""
 
     def __len__(self) -> int:
         return len(self.arrivals)
@@ -36,15 +36,15 @@ class PolicyKnowledge:
     """What a policy is given beyond the images."""
 
     features: bool = False
-    """Encoder features of all candidates: a forward pass of each."""
+    """Encoder features of all candidates, at the cost of a forward pass of each."""
     labels: bool = False
-    """Classes of the images. Only a reference that shows what knowing them would bring."""
+    """Labels of the images. Such a policy is a reference, not for unlabelled streams."""
     num_classes: bool = False
-    """How many clusters to look for."""
+    """Number of classes, as the number of clusters."""
 
 
 class Policy(ABC):
-    """Chooses which candidates stay in memory."""
+    """Chooses the candidates to keep in memory."""
 
     knows: ClassVar[PolicyKnowledge] = PolicyKnowledge()
 

@@ -14,11 +14,12 @@ OWNER = "owner"  # column: which centroid an image belongs to
 class CentroidMemory(Buffer):
     """At most `size` raw images, each in the group of the centroid nearest to its features.
 
-    An image whose cosine distance to every centroid exceeds a quantile of recent distances starts a
-    short-term centroid; any other image joins the nearest. A short-term centroid moves towards the
-    images that join it and becomes long-term when its group is full. The one joined least recently
-    is dropped when there are too many. The two most similar long-term centroids merge when there
-    are too many. When memory is full, each short-term centroid keeps only its oldest image.
+    An image starts a short-term centroid if its cosine distance to every centroid exceeds a
+    quantile of recent distances. Any other image joins the nearest centroid. A short-term centroid
+    moves towards the images that join it, and becomes long-term when its group is full. If there
+    are too many short-term centroids, the one joined least recently is dropped. If there are too
+    many long-term ones, the two most similar merge. When memory is full, each short-term centroid
+    keeps only its oldest image.
 
     Parameters
     ----------
@@ -27,9 +28,10 @@ class CentroidMemory(Buffer):
     generator
         Source of randomness, owned by the caller.
     each
-        Maximum number of images of one centroid; fewer when `size` is small.
+        Maximum number of images of one centroid; fewer if `size` is small.
     short_share, long_share
-        Short-term centroids, and images of long-term ones, as parts of `size`; together below 1.
+        Maximum number of short-term centroids, and of images of long-term ones, as fractions of
+        `size`; together below 1.
     rate
         Step of a short-term centroid towards an image that joins it.
     novelty
@@ -40,11 +42,11 @@ class CentroidMemory(Buffer):
     Attributes
     ----------
     centroids
-        Their running features, (centroids, d).
+        Running features of each centroid, (centroids, d).
     long
-        Which of them are in long-term memory, (centroids,).
+        Whether each centroid is long-term, (centroids,).
     joined
-        When an image last joined each, as its position in the stream, (centroids,).
+        Stream position of the last image that joined each centroid, (centroids,).
     distances
         Recent distances of images to their nearest centroid, at most `window`.
     """
@@ -78,7 +80,7 @@ class CentroidMemory(Buffer):
         return self.columns.get(OWNER, torch.empty(0, dtype=torch.int64))
 
     def draw(self, m: int) -> Tensor:
-        """Return the places of `m` images, half of them long-term if there are enough."""
+        """Return the indices of `m` images, half of them long-term if there are enough."""
         order = torch.randperm(len(self), generator=self.generator)
         is_long = self.long[self.owner[order]]
         long, short = order[is_long], order[~is_long]
@@ -86,14 +88,14 @@ class CentroidMemory(Buffer):
         return torch.cat([long, short[: m - len(long)]])
 
     def update(self, batch: Tensor, features: Tensor) -> None:
-        """Take in a stream batch.
+        """Add a stream batch.
 
         Parameters
         ----------
         batch
             Images, (n, c, h, w) uint8.
         features
-            Of the batch, (n, d).
+            Features of the batch, (n, d).
         """
         arrivals = torch.arange(self.seen, self.seen + len(batch))
         self.seen += len(batch)
@@ -113,12 +115,12 @@ class CentroidMemory(Buffer):
         self._keep_first_of_short()
 
     def follow(self, places: Tensor, features: Tensor) -> None:
-        """Move centroids towards the current features of their replayed images, at most half way.
+        """Move centroids at most half way to the current features of their replayed images.
 
         Parameters
         ----------
         places
-            Which images were replayed, (m,).
+            Indices of the replayed images, (m,).
         features
             Their features, (m, d).
         """
@@ -127,7 +129,7 @@ class CentroidMemory(Buffer):
             self._move(self.owner[places], z, 0.5 / self._held())
 
     def _assign(self, z: Tensor) -> Tensor:
-        """Return the centroid of each image, (n,); images that are new make new ones."""
+        """Return the centroid of each image, (n,); novel images start new centroids."""
         others = len(self.centroids) == 0  # the very first images have only each other
         alike = z @ F.normalize(z if others else self.centroids, dim=1).T  # (n, centroids)
         if others:
@@ -148,14 +150,14 @@ class CentroidMemory(Buffer):
         return owner
 
     def _threshold(self, distance: Tensor) -> float:
-        """Return the quantile of the distances before these, which are then remembered."""
+        """Return the novelty threshold from earlier distances, then add these to them."""
         distance = distance[distance.isfinite()]  # a single first image has no distance
         recent = self.distances if len(self.distances) else distance
         self.distances = torch.cat([self.distances, distance])[-self.window :]
         return float(torch.quantile(recent, self.novelty)) if len(recent) else -torch.inf
 
     def _move(self, owner: Tensor, z: Tensor, rate: Tensor) -> None:
-        """Take each centroid `rate` of the way to the mean of its rows of z, once per row."""
+        """Move each centroid towards the mean of its rows of z, by `rate` once for each row."""
         count = torch.bincount(owner, minlength=len(self.centroids))
         total = torch.zeros_like(self.centroids).index_add_(0, owner, z)
         mean = total / count.clamp(min=1)[:, None]  # (centroids, d)
@@ -165,7 +167,7 @@ class CentroidMemory(Buffer):
         return torch.bincount(self.owner, minlength=len(self.centroids))
 
     def _limit_each(self) -> None:
-        """Let images that do not fit replace one of their centroid at random, or not, evenly."""
+        """Let each excess image replace a random one of its centroid, or drop it, by chance 1/2."""
         beyond = _rank(self.owner, -self.arrivals) >= self.each
         chance = torch.rand(len(self), generator=self.generator)
         refused = torch.rand(len(self), generator=self.generator) < 0.5
@@ -214,7 +216,7 @@ class CentroidMemory(Buffer):
         )
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Everything needed to go on from here, except the generator."""
+        """Return the state as tensors by name, without the generator."""
         return {
             **super().state_dict(),
             "centroids": self.centroids,
@@ -224,14 +226,14 @@ class CentroidMemory(Buffer):
         }
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Go on from a `state_dict`."""
+        """Restore a `state_dict`."""
         super().load_state_dict(state)
         for name in ("centroids", "long", "joined", "distances"):
             setattr(self, name, state[name].clone())
 
 
 def _rank(group: Tensor, value: Tensor) -> Tensor:
-    """Return the place of each among those of its group, the greatest value first.
+    """Return the rank of each value within its group; the greatest has rank 0.
 
     Examples
     --------

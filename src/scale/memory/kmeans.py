@@ -15,8 +15,8 @@ from scale.memory._policy import Candidates, Policy, PolicyKnowledge, register_p
 class KMeans(Policy):
     """Keep equal shares of k clusters of the features, each a random part of its cluster.
 
-    The paper takes the true number of classes for k, so this is prior knowledge. It says that the
-    part of a cluster that stays is random, not the nearest to the centre.
+    The paper sets k to the true number of classes, which is prior knowledge. It keeps random
+    members of a cluster, not those nearest to the centre.
     """
 
     knows = PolicyKnowledge(features=True, num_classes=True)
@@ -37,14 +37,14 @@ def kmeans_clusters(features: Tensor, k: int, generator: torch.Generator) -> Ten
     >>> a == b != c == d
     True
     """
-    # Only here: importing scikit-learn takes longer than starting without it.
+    # Imported here, because scikit-learn is slow to import.
     from sklearn.cluster import KMeans as Lloyd
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
     seed = int(torch.randint(2**31, (), generator=generator))
     lloyd = Lloyd(min(k, len(features)), n_init=1, random_state=seed)
-    # One thread: the order in which several add up their parts would decide the last bits.
+    # One thread: with several, the order of sums would change the last bits.
     with warnings.catch_warnings(), threadpool_limits(1, user_api="openmp"):
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
         return torch.from_numpy(lloyd.fit_predict(features.cpu().numpy())).long()

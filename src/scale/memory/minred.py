@@ -29,9 +29,9 @@ class MinRed(Policy):
 def minred_select(features: Tensor, size: int) -> np.ndarray:
     """Return the sorted indices of the `size` least redundant rows of `features`.
 
-    One by one, i* = argmin_i min_{j != i} d_cos(i, j) is dropped. Two samples always attain this
-    minimum, each other's neighbours; as in its authors' code the earlier one goes, so the newer
-    view of a scene replaces the older. A row of zeros is at distance 1 from all others.
+    It drops i* = argmin_i min_{j != i} d_cos(i, j), one at a time. Two samples, each other's
+    neighbours, attain this minimum; the earlier one goes, as in the authors' code. So the newer
+    image of a scene replaces the older. A row of zeros is at distance 1 from all others.
 
     Examples
     --------
@@ -41,13 +41,13 @@ def minred_select(features: Tensor, size: int) -> np.ndarray:
     kept = np.ones(len(features), dtype=bool)
     if size == 0:
         return np.flatnonzero(~kept)
-    # The earlier of a pair goes, so each row needs to know only its nearest among the later ones.
+    # The earlier of a pair goes, so each row needs only its nearest among the later ones.
     similarity = _cosine_to_later(features)  # (n, n)
     nearest = similarity.argmax(axis=1)
     closeness = similarity.max(axis=1)
-    for _ in range(len(features) - size):  # each removal changes what the next one depends on
-        # Neighbours only ever leave, so a row whose own has left is at most as close as it was:
-        # it matters only when that is as close as the closest of the rows that are up to date.
+    for _ in range(len(features) - size):  # sequential: each removal affects the next
+        # Neighbours only leave, so the closeness of a row whose neighbour left is an upper bound.
+        # It needs an update only if the bound reaches the closest row that is up to date.
         stale = ~kept[nearest]
         certain = closeness.max(where=~stale, initial=-np.inf)
         again = np.flatnonzero(stale & (closeness >= certain))
@@ -64,8 +64,8 @@ def _cosine_to_later(features: Tensor) -> np.ndarray:
     exact = features.detach().cpu().double()
     norm = exact.norm(dim=1, keepdim=True)
     unit = exact / norm.where(norm > 0, 1.0)
-    # Computed in double and rounded to single precision equal distances come out equal; otherwise
-    # rounding would choose between two pairs of copies.
+    # Double precision, rounded to single, gives equal distances equal values. Otherwise rounding
+    # would choose between two pairs of copies.
     cosines: np.ndarray = (unit @ unit.T).float().numpy()
     cosines[np.tri(len(cosines), dtype=bool)] = -np.inf
     return cosines

@@ -30,12 +30,12 @@ class PSA(Policy):
 def psa_select(points: np.ndarray, size: int) -> np.ndarray:
     """Return the sorted indices of `size` well-spread rows of `points`.
 
-    The set of greatest Chebyshev diameter is split at the middle of its widest dimension until
-    there are `size` sets; from each the member nearest to the centre of its box is kept.
+    It splits the set of greatest Chebyshev diameter at the middle of its widest dimension, until
+    there are `size` sets. From each it keeps the member nearest to the centre of its bounding box.
 
-    Every set splits in a way of its own, whatever the order, and no part is wider than its whole:
-    so the sets to split are the `size - 1` widest of the whole tree, which is grown level by level,
-    all sets of a level at once.
+    The split of a set does not depend on the order of splits, and no part is wider than its set. So
+    the sets to split are the `size - 1` widest of the whole tree. The tree grows level by level,
+    with all sets of a level at once.
 
     Examples
     --------
@@ -46,14 +46,14 @@ def psa_select(points: np.ndarray, size: int) -> np.ndarray:
         return np.arange(len(points))
     sets = _partition(points, size)
     kept = _nearest_to_centre(points, sets)
-    if len(kept) < size:  # fewer distinct rows than asked for: fill up with the earliest copies
+    if len(kept) < size:  # fewer distinct rows than `size`: fill up with the earliest copies
         spare = np.setdiff1d(np.arange(len(points)), kept)
         kept = np.concatenate([kept, spare[: size - len(kept)]])
     return np.sort(kept)
 
 
 def _partition(points: np.ndarray, size: int) -> np.ndarray:
-    """Return the set, 0 .. size - 1 or fewer, that each point belongs to."""
+    """Return the set of each point, a number below `size`."""
     levels = []  # per level: the points, their set in that level, and the side they go to
     diameters: list[np.ndarray] = []
     members = np.arange(len(points))
@@ -65,7 +65,7 @@ def _partition(points: np.ndarray, size: int) -> np.ndarray:
         dim = width.argmax(axis=1)
         widest = (np.arange(len(counts)), dim)
         diameter = width[widest]
-        # In double precision: between two neighbouring floats lies no other one.
+        # In double precision: two neighbouring floats have no float between them.
         middle = (low[widest].astype(np.float64) + high[widest]) / 2
         side = points[members, dim[set_of]] >= middle[set_of]
         levels.append((members, set_of, side))
@@ -87,7 +87,7 @@ def _bounds(values: np.ndarray, set_of: np.ndarray, sets: int) -> tuple[np.ndarr
 
 
 def _cutoff(diameters: list[np.ndarray], size: int) -> float:
-    """Sets that are not wider than this are never split: their parts need not be looked at."""
+    """Return a width such that no set at or below it is split, so its parts are not needed."""
     known = np.concatenate(diameters)
     if size <= 1:
         return np.inf
@@ -97,7 +97,7 @@ def _cutoff(diameters: list[np.ndarray], size: int) -> float:
 def _split(
     members: np.ndarray, set_of: np.ndarray, side: np.ndarray, wide: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the members of the next level's sets of two or more, and how many each set has."""
+    """Return the members of the next level's sets of two or more, and the size of each set."""
     part = 2 * set_of + side
     order = np.argsort(part, kind="stable")
     count = np.bincount(part, minlength=2 * len(wide))
@@ -125,8 +125,8 @@ def _cut(
 
 
 def _nearest_to_centre(points: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    # In double precision both members of a pair are equally far, and the earlier one is kept;
-    # in single precision rounding would choose.
+    # In double precision both members of a pair are equally far, and the earlier one is kept.
+    # In single precision, rounding would choose.
     exact = points.astype(np.float64)
     low, high = _bounds(exact, sets, int(sets.max()) + 1)
     distance = np.square(exact - ((low + high) / 2)[sets]).sum(axis=1)

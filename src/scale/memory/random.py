@@ -1,4 +1,4 @@
-"""A random part of memory and batch."""
+"""A random subset of memory and batch."""
 
 from __future__ import annotations
 

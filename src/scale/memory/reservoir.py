@@ -14,12 +14,12 @@ class Reservoir(Policy):
 
     def __call__(self, candidates: Candidates, size: int, generator: torch.Generator) -> Tensor:
         kept = torch.arange(size)
-        late = torch.arange(size, len(candidates))  # those that find the reservoir full
-        # The t-th image of the stream (from 1) takes slot `floor(u t)` when there is one.
+        late = torch.arange(size, len(candidates))  # images after the reservoir was full
+        # The t-th image of the stream (from 1) takes slot `floor(u t)` if it exists.
         t = candidates.arrivals[late] + 1
         u = torch.rand(len(late), generator=generator, dtype=torch.float64)
         slot = (u * t).long()
         hit = slot < size
-        # A later image takes the place of an earlier one of this batch that drew the same slot.
+        # If two images of this batch draw the same slot, the later one takes it.
         kept.scatter_reduce_(0, slot[hit], late[hit], "amax")
         return kept

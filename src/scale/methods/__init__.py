@@ -1,4 +1,4 @@
-"""One file per method, on one base class."""
+"""The methods, one file each."""
 
 from scale.methods.cassle import CaSSLe
 from scale.methods.cla import CLA

@@ -1,4 +1,4 @@
-"""CaSSLe: the previous model's projections stay predictable from the current ones."""
+"""CaSSLe: a predictor maps current projections to those of the previous model."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from scale.models import ImageShape
 class CaSSLe(ContrastiveLearner):
     """SimCLR, and a predictor from current projections to those before this batch; no memory.
 
-    CaSSLe freezes the model at task boundaries. Without boundaries it is frozen before each stream
-    batch; the first batch has no distillation, as nothing was learned before. The predictor gets
-    unit-length z and the frozen model is in evaluation mode; otherwise the loss is CaSSLe's.
+    The authors freeze the model at task boundaries. Streams have none, so here each batch freezes
+    it. The first batch has no distillation. The predictor gets unit-length z, and the frozen model
+    is in evaluation mode; otherwise the loss is CaSSLe's.
 
     The head ``predictor`` is linear - BatchNorm - ReLU - linear.
 
@@ -41,7 +41,7 @@ class CaSSLe(ContrastiveLearner):
     kappa: float = 0.2
     """Temperature of the distillation."""
     lam: float = 1.0
-    """Weight of the distillation; 0 is SimCLR."""
+    """Weight of the distillation; 0 gives SimCLR. Raise it if old classes are forgotten."""
     predictor_dim: int = 2048
     """Hidden units of the predictor."""
 

@@ -38,7 +38,7 @@ class CLA(Replay, ContrastiveLearner):
     """
 
     omega: float = 1.0
-    """Weight of the alignment (authors: 0.1 to 2)."""
+    """Weight of the alignment with the teacher (authors: 0.1 to 2)."""
     ema: float = 0.999
     """Momentum of the teacher: the part of its weights that an update keeps."""
 
@@ -77,7 +77,7 @@ class CLA(Replay, ContrastiveLearner):
     @torch.no_grad()
     def targets(self, memory_views: Tensor) -> Tensor:
         """Return the teacher's projections of replayed views, (2m, 128)."""
-        with default_rng(self._view_rng):  # for dropout in an encoder of the user's own
+        with default_rng(self._view_rng):  # for dropout in a user's encoder
             z: Tensor = self.teacher_(memory_views)
         return z
 

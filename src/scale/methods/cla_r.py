@@ -24,8 +24,8 @@ PROJECTIONS = "projections"  # column of the memory
 class CLAR(Replay, ContrastiveLearner):
     """Experience replay, with replayed projections aligned to stored ones (CLA's form R).
 
-    The memory keeps a projection with each image, the mean over its two views: first that of its
-    batch's last update, then that of each update that replayed it. The head ``aligner`` maps the
+    The memory keeps a projection with each image, the mean over its two views. The last update of
+    its batch writes it, and each update that replays the image renews it. The head ``aligner`` maps
     projections of replayed views to it.
 
     References
@@ -35,7 +35,7 @@ class CLAR(Replay, ContrastiveLearner):
     """
 
     omega: float = 1.0
-    """Weight of the alignment (authors: 0.1 to 2)."""
+    """Weight of the alignment with stored projections (authors: 0.1 to 2)."""
 
     def costs(self) -> Costs:
         costs = super().costs()
@@ -58,7 +58,7 @@ class CLAR(Replay, ContrastiveLearner):
         self.remember(batch, labels, columns={PROJECTIONS: self._z[:n]})
 
     def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
-        """Return the losses of an update; `replayed_` says which images the memory views are of."""
+        """Return the losses of an update; memory views are those of the images `replayed_`."""
         n, m = len(stream_views) // 2, len(memory_views) // 2
         z = self.project(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
         positives = stream_and_memory_twins(n, m).to(z.device)

@@ -26,10 +26,10 @@ from scale.models import ImageShape, default_rng
 class CLIMB(ContrastiveLearner):
     """Replayed projections are aligned to a slow teacher's; memory is groups around centroids.
 
-    Centroids live in the space of z. The authors' memory takes one image at a time; here a batch is
-    compared with the centroids before it, new images near each other share a new centroid, and
-    replayed images move their centroids, so that memory is not embedded again. The authors' sizes
-    (2500 images, 100 short-term and 60 long-term centroids of 30 images) are shares of
+    Centroids are in the space of z. The authors' memory takes one image at a time. Here a whole
+    batch is compared with the centroids, and new images near each other share a new centroid.
+    Replayed images move their centroids, so memory needs no further embedding. The authors' sizes
+    (2500 images, 100 short-term and 60 long-term centroids of 30 images) become fractions of
     `memory_size`.
 
     Attributes
@@ -37,7 +37,7 @@ class CLIMB(ContrastiveLearner):
     memory_
         Images in groups, each around a centroid.
     replayed_
-        Places in memory of the images that were drawn last, (m,).
+        Indices in memory of the images drawn last, (m,).
     teacher_
         Slow copy of encoder and projector.
 
@@ -52,7 +52,7 @@ class CLIMB(ContrastiveLearner):
     memory_batch: int = 128
     """Images drawn from memory for each update (the paper's m)."""
     omega: float = 1.0
-    """Weight of the alignment (authors: 0.1 to 2)."""
+    """Weight of the alignment with the teacher (authors: 0.1 to 2)."""
     ema: float = 0.999
     """Momentum of the teacher: the part of its weights that an update keeps."""
     centroid_images: int = 30
@@ -64,9 +64,9 @@ class CLIMB(ContrastiveLearner):
     centroid_rate: float = 0.1
     """Step of a short-term centroid towards an image that joins it, from 0 to 1."""
     novelty: float = 0.95
-    """Quantile of recent distances above which an image starts a centroid."""
+    """Quantile of recent distances above which an image starts a centroid. Higher: fewer."""
     novelty_window: int = 1000
-    """Number of recent distances."""
+    """Number of recent distances for that quantile."""
 
     def costs(self) -> Costs:
         return replace(
@@ -132,7 +132,7 @@ class CLIMB(ContrastiveLearner):
         if m == 0 or self.omega == 0:
             return {"loss": contrastive, "contrastive": contrastive}
         aligned = self.heads_["aligner"](z[2 * n :])  # (2m, 128)
-        with torch.no_grad(), default_rng(self._view_rng):  # for dropout in the user's own encoder
+        with torch.no_grad(), default_rng(self._view_rng):  # for dropout in a user's encoder
             targets = self.teacher_(memory_views)
         alignment = alignment_loss(aligned, targets)
         loss = contrastive + self.omega * alignment

@@ -1,4 +1,4 @@
-"""Co2L without labels: contrast on the stream, relations between images kept as they were."""
+"""Co2L without labels: contrast on the stream, and distillation of relations between views."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Co2L(Replay, ContrastiveLearner):
     kappa: float = 0.2
     """Temperature of the current relations."""
     kappa_past: float = 0.01
-    """Temperature of the past relations; Co2L uses a sharper one."""
+    """Temperature of the past relations; below kappa, it makes them sharper."""
     lam: float = 1.0
     """Weight of the distillation."""
 

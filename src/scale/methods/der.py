@@ -1,4 +1,4 @@
-"""Dark experience replay: the features of past images stay what they were."""
+"""Dark experience replay: replayed images should keep their stored features."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ OUTPUTS = "outputs"  # column of the memory
 class DER(Replay, ContrastiveLearner):
     """SimCLR on the stream, and a penalty on changed features of replayed images; reservoir.
 
-    As in DER's code, the memory stores with each image the encoder's outputs for one random view,
-    in training mode: its first view in the last update of its batch. The penalty is the mean
-    squared difference to the outputs for two new views, which pass the encoder without the stream.
+    As in DER's code, the memory stores the encoder's outputs for one random view of each image, in
+    training mode: its first view in the last update of its batch. The penalty is the mean squared
+    difference to the outputs for two new views, in a separate pass of the encoder.
 
     References
     ----------
@@ -35,7 +35,7 @@ class DER(Replay, ContrastiveLearner):
     """
 
     alpha: float = 0.4
-    """Weight of the penalty. 0 is SimCLR: nothing is replayed."""
+    """Weight of the penalty. 0 gives SimCLR, without replay."""
 
     def costs(self) -> Costs:
         costs = super().costs()
@@ -55,7 +55,7 @@ class DER(Replay, ContrastiveLearner):
         self.remember(batch, labels, columns={OUTPUTS: self.features_[: len(batch)]})
 
     def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
-        """Return the losses of an update; `replayed_` says which images the memory views are of."""
+        """Return the losses of an update; memory views are those of the images `replayed_`."""
         z = self.project(stream_views)  # (2n, 128)
         positives = twin_positives(len(z) // 2, len(z), device=z.device)
         contrastive = contrastive_loss(dot_products(z), positives, self.tau)

@@ -21,10 +21,10 @@ from scale.models import ImageShape
 class LUMP(Replay, ContrastiveLearner):
     """NT-Xent between views that are part stream and part memory; reservoir.
 
-    Each stream image gets a partner from memory, and their views are mixed, first with first and
-    second with second: lambda x stream + (1 - lambda) x memory, one lambda for the whole update.
-    When fewer images are drawn from memory than the batch has, they are repeated in new views.
-    LUMP's code keeps the second view of a stored image as it was; here both are drawn anew.
+    Each stream image gets a partner from memory. Their views are mixed, first with first and second
+    with second: lambda x stream + (1 - lambda) x memory, one lambda for the whole update. If memory
+    has too few partners, they repeat with new views. LUMP's code stores the second view of an
+    image; here both are drawn anew.
 
     References
     ----------
@@ -33,7 +33,7 @@ class LUMP(Replay, ContrastiveLearner):
     """
 
     alpha: float = 0.4
-    """lambda is drawn from Beta(alpha, alpha); with 0 it is always 1, which is SimCLR."""
+    """Lambda is drawn from Beta(alpha, alpha); 0 gives SimCLR, without mixing."""
 
     def setup(self, image_shape: ImageShape) -> None:
         check_numbers(self, "alpha", least=0)
@@ -45,7 +45,7 @@ class LUMP(Replay, ContrastiveLearner):
         self.remember(batch, labels)
 
     def partner_views(self, n: int) -> Tensor:
-        """Return views of `n` partners from memory, (2n, c, h, w); of none while it is empty."""
+        """Return views of `n` partners from memory, (2n, c, h, w); none if it is empty."""
         if self.alpha == 0:
             return self.no_views()
         drawn = self.memory_.draw(min(self.memory_batch, n))

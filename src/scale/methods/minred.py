@@ -27,9 +27,9 @@ FEATURES = "features"  # column of the memory
 class MinRed(Replay, ContrastiveLearner):
     """Experience replay; when memory is full, drop the image most similar to another.
 
-    Similarity is the cosine of running means. After each batch an image in memory keeps half its
-    old mean and takes half its current unit-length feature; a new image starts with its feature.
-    Another memory policy that needs features gets the same means.
+    Similarity is the cosine of running means of features. After each batch, the mean of an image in
+    memory is half its old mean and half its current unit-length feature. Other memory policies that
+    need features get the same means.
 
     References
     ----------
@@ -40,7 +40,7 @@ class MinRed(Replay, ContrastiveLearner):
     memory_policy: Annotated[str, tyro.conf.arg(metavar=POLICIES.choices())] = "minred"
     """Which images stay in memory; `scale methods` describes the policies."""
     feature_momentum: float = 0.5
-    """Part of the old running mean that stays."""
+    """Weight of the old running mean; higher values change it more slowly."""
 
     def costs(self) -> Costs:
         costs = super().costs()

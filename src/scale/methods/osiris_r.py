@@ -1,4 +1,4 @@
-"""Osiris-R: present, past, and the two against each other, with two projectors."""
+"""Osiris-R: contrast within the stream, within memory and between both, with two projectors."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from scale.models import ImageShape
 class OsirisR(Replay, ContrastiveLearner):
     """NT-Xent inside the stream on one projector; inside memory and across both on another.
 
-    The second projector is the head ``past_projector``. It takes the first one's weights when
-    memory first holds images, as in the released code after its first task. One pass of the encoder
-    takes stream and replayed views.
+    The second projector is the head ``past_projector``. After the first batch it gets the first
+    one's weights, as in the released code after the first task. Stream and replayed views share one
+    pass of the encoder.
 
     References
     ----------

@@ -42,7 +42,7 @@ class Patches(Learner):
     memory_
         The sample of the stream.
     diagnostics_
-        Of the last batch: mean distance of a patch to its centroid, and centroids moved elsewhere.
+        Of the last batch: mean distance of a patch to its centroid, and reseeded centroids.
 
     References
     ----------
@@ -58,17 +58,17 @@ class Patches(Learner):
     """
 
     clusters: int = 400
-    """Number of centroids (K); each gives four features."""
+    """Number of centroids (K); each adds four features."""
     patch_side: int = 6
-    """Side of the patches."""
+    """Side of the patches, in pixels; it must be below the image's side."""
     patches_per_image: int = 16
     """Patches drawn from each stream image for clustering."""
     epsilon: float = 0.1
-    """Added to the variances of patches before whitening."""
+    """Added to the variances of patches before whitening. Raise it for noisy images."""
     normalise: bool = True
-    """Whiten the features too, and give them length 1."""
+    """Whiten the features and scale them to length 1."""
     memory_size: int = 1280
-    """Maximum number of images in the sample that fits the whitening."""
+    """Maximum number of stream images kept to fit the whitening."""
     image_side: int | None = None
     """Side that images are resized to; by default they keep their size."""
 

@@ -1,4 +1,4 @@
-"""Principal components of the pixels, kept up to date along the stream."""
+"""Principal components of the pixels, updated along the stream."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ UNSEEN = 1e-6  # singular value of a direction that no image has confirmed yet
 class PCA(Learner):
     """Coordinates of the pixels along their first principal components.
 
-    Each batch is merged with the components so far by a singular value decomposition of both, as
-    scikit-learn's ``IncrementalPCA`` does, but from batches of any size. The components begin as
-    random orthonormal directions with almost no weight; the stream replaces them.
+    A singular value decomposition merges each batch with the components so far, as in
+    scikit-learn's ``IncrementalPCA``, but batches may have any size. The components start as random
+    orthonormal directions with almost no weight; the stream replaces them.
 
     Attributes
     ----------
     components_
-        Orthonormal rows, (k, c * h * w), on the CPU in float64, like the next two.
+        Orthonormal rows, (k, c * h * w). All three attributes are on the CPU in float64.
     singular_values_
-        How much of the stream lies along them, (k,), largest first.
+        Singular values of the components, (k,), largest first.
     mean_
         Mean image, (c * h * w,).
 
@@ -96,6 +96,6 @@ class PCA(Learner):
 
 
 def _with_fixed_signs(directions: Tensor) -> Tensor:
-    """Make the largest entry of each row positive: a decomposition leaves its sign open."""
+    """Return rows with a positive largest entry: a decomposition does not fix the sign."""
     largest = directions.abs().argmax(1, keepdim=True)
     return directions * directions.gather(1, largest).sign()

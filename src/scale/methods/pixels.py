@@ -33,7 +33,7 @@ class Pixels(Learner):
     """Side that images are resized to; by default they keep their size."""
 
     def setup(self, image_shape: ImageShape) -> None:
-        resized(image_shape, self.image_side)  # which refuses a side that no image has
+        resized(image_shape, self.image_side)  # raises for a wrong image_side
 
     def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         pass

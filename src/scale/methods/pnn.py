@@ -1,4 +1,4 @@
-"""PNN: SimCLR with a progressive network, which grows columns and freezes the older ones."""
+"""PNN: SimCLR with a progressive network, which adds columns and freezes the older ones."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class PNN(ContrastiveLearner):
     """NT-Xent on the stream with a new column of the encoder every `column_every` batches.
 
     Older columns are frozen. The newest sees their outputs through lateral connections: between the
-    stages of our own encoders (see `scale.models.columns`), and at the features for every encoder.
-    As in the paper, a new column has fresh weights, a projector and an optimiser of its own; an
-    encoder of your own starts from the weights it came with.
+    stages of our encoders (see `scale.models.columns`), and at the features for every encoder. As
+    in the paper, a new column has fresh weights, a projector and an optimiser. A module of your own
+    starts from its initial weights.
 
-    Two things differ from the paper. Columns grow by count of batches up to `max_columns`, as there
-    are no tasks. Embeddings are always the newest column's, as nobody says which column an image
-    belongs to. A column grows when its first batch arrives, so no embedding comes from an untrained
-    column. (The released code of SCALE and LUMP adds the same network to its columns again.)
+    Two things differ from the paper. There are no tasks, so a column is added after a number of
+    batches, up to `max_columns`. The column of an image is unknown, so embeddings come from the
+    newest. It is added when its first batch arrives, so it is never untrained. (The released code
+    of SCALE and LUMP adds the same network again.)
 
     References
     ----------
@@ -41,7 +41,7 @@ class PNN(ContrastiveLearner):
     """
 
     column_every: int = 10
-    """Stream batches that a column learns from before the next one grows."""
+    """Stream batches for each column, except the last."""
     max_columns: int = 5
     """Maximum number of columns; the last learns from the rest of the stream."""
 
@@ -58,7 +58,7 @@ class PNN(ContrastiveLearner):
 
     def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         due = min(self.max_columns, 1 + int(self._batches) // self.column_every)
-        if len(self.columns_.columns) < due:  # not when a batch failed and comes again
+        if len(self.columns_.columns) < due:  # false if a failed batch is given again
             self.grow()
         for stream_views in self.updates(batch):
             self.step(self.losses(stream_views))

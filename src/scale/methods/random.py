@@ -1,4 +1,4 @@
-"""The floor of methods with an encoder: its random weights."""
+"""The floor of methods with an encoder: an encoder with random weights."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Random(Learner):
     """Side that images are resized to; by default they keep their size."""
 
     def setup(self, image_shape: ImageShape) -> None:
-        weights = generators(self.seed, 1)[0]  # the first of a contrastive learner's
+        weights = generators(self.seed, 1)[0]  # the generator of a contrastive learner's weights
         shape = resized(image_shape, self.image_side)
         encoder, _ = build_encoder(self.encoder, shape, weights)
-        # The same layout too: other layouts round differently.
+        # Also the layout of a contrastive learner: other layouts round differently.
         encoder = encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.encoder_: torch.nn.Module = encoder.to(self.device).eval()
 

@@ -84,7 +84,7 @@ class SCALE(Replay, ContrastiveLearner):
     lam: float = 0.1
     """Weight of the forgetting loss (the paper's lambda)."""
     lam_relative: bool = False
-    """Multiply lam by first contrastive / first forgetting loss, as the released code does."""
+    """Multiply lam by first contrastive / first forgetting loss, like the released code."""
     kappa_past: float | None = None
     """Temperature of the past similarity (released code: 0.01); kappa by default."""
     memory_anchors: bool = True
@@ -115,7 +115,7 @@ class SCALE(Replay, ContrastiveLearner):
         self.remember(batch, labels)
 
     def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
-        """Return the losses of an update, and how many pseudo-positives a stream view has."""
+        """Return the losses of an update, and the mean number of positives of a stream view."""
         n, m = len(stream_views) // 2, len(memory_views) // 2
         z = self.project(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
         dots = dot_products(z)  # (2(m+n), 2(m+n)), for both losses

@@ -27,7 +27,7 @@ from scale.methods.readout.whitening import Whitening, contrast_whitening
 from scale.models import ImageShape
 
 LARGEST_SIDE = 32  # larger images are resized before patches are taken, to limit the cost
-FEWEST_IMAGES = 16  # in memory, to fit the read-out; with fewer the encoder's features are better
+FEWEST_IMAGES = 16  # images in memory to fit the read-out; with fewer, use the encoder's features
 
 
 @register_method("scale-plus")
@@ -39,10 +39,10 @@ class ScalePlus(Replay, ContrastiveLearner):
     an anchor, memory a reservoir. Beside it a `PatchDictionary` clusters small patches of the
     stream. It needs no gradient and is useful after the first batch.
 
-    An embedding is half patches and half encoder, and has the encoder's dimension. Each half takes
-    the signed square root, then linear discriminant analysis with every memory image as its own
-    class, then a fixed length. The read-out depends on memory alone, so on the whole stream and not
-    on its last batch. Before 16 images are in memory, embeddings are the encoder's features.
+    An embedding is half patches and half encoder, and has the encoder's dimension. Each half is the
+    signed square root of features, then linear discriminant analysis with every memory image as its
+    own class, scaled to a fixed length. The read-out is fitted to memory, a sample of the whole
+    stream. Before 16 images are in memory, embeddings are the encoder's features.
 
     Attributes
     ----------
@@ -63,14 +63,14 @@ class ScalePlus(Replay, ContrastiveLearner):
     patch_side: int = 6
     """Side of the patches, in pixels; at most half the image's side."""
     patch_weight: float = 2.0
-    """Length of the patch half of an embedding; the encoder half has length 1."""
+    """Length of the patch half of an embedding, relative to the encoder half."""
     root: bool = True
-    """Take the signed square root of features before the read-out."""
+    """Take the signed square root of features before the read-out. It evens out large values."""
     readout_images: int = 1280
     """Maximum number of memory images used to fit the read-out. Lower it if you embed after every
     batch."""
     readout_views: int = 1
-    """Views of each of these images; 0 whitens the features without looking at views."""
+    """Views of each of these images, used to fit the read-out; 0 only whitens the features."""
     ridge: float = 0.2
     """Ridge added to the covariance of views, as a fraction of the mean feature variance."""
 
@@ -117,7 +117,7 @@ class ScalePlus(Replay, ContrastiveLearner):
         for stream_views in self.updates(batch):
             self.step(self.losses(stream_views, self.replay_views()))
         self.remember(batch, labels)
-        if self.dictionary_ is not None:  # last: a batch that failed may come again
+        if self.dictionary_ is not None:  # last, because a failed batch may be given again
             self.dictionary_.learn(resize(batch, self._patch_image_side))
 
     def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
@@ -141,7 +141,7 @@ class ScalePlus(Replay, ContrastiveLearner):
     def _fit_readout(self) -> tuple[Whitening | None, Whitening]:
         """Fit the two halves of the read-out to the images in memory."""
         count = min(self.readout_images, len(self.memory_))
-        # Spread over memory, whose images may be in the order of their arrival.
+        # Evenly spaced, because the memory may be in the order of the stream.
         chosen = torch.arange(count) * len(self.memory_) // count
         images = self.memory_.images[chosen]
         of_patches, share = None, 0
@@ -154,7 +154,7 @@ class ScalePlus(Replay, ContrastiveLearner):
     def _fit_half(
         self, features: Callable[[Tensor], Tensor], images: Tensor, keep: int
     ) -> Whitening:
-        """Fit discriminant directions: images differ much along them, views of one image little."""
+        """Return the read-out of one half: images differ along it, views of one image little."""
         parts = torch.split(images.to(self.device), CHUNK)
         rng = generators(self.seed, 5)[4]  # the same views in every call
         sample = torch.cat([features(part) for part in parts])
@@ -175,7 +175,7 @@ class ScalePlus(Replay, ContrastiveLearner):
     def _root(self, features: Tensor) -> Tensor:
         if not self.root:
             return features
-        return features.sign() * features.abs().sqrt()  # your own encoder may give negatives
+        return features.sign() * features.abs().sqrt()  # a user's encoder may return negatives
 
     def parts(self) -> dict[str, Part]:
         parts = super().parts()

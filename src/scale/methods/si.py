@@ -22,14 +22,15 @@ from scale.models import ImageShape
 class SI(ContrastiveLearner):
     """NT-Xent on the stream, and synaptic intelligence's penalty on moving important weights.
 
-    Each update credits every weight with its share of the fall of the loss: omega -= gradient x
-    step. The step is the optimiser's, momentum and decay included. The gradient is that of the
+    Each update credits every weight with its share of the decrease of the loss: omega -= gradient x
+    step. The step is the optimiser's, with momentum and decay. The gradient is that of the
     contrastive loss alone, as in the authors' code. (mammoth's SI takes lr x gradient² of the whole
-    loss, clipped, which under momentum is not the fall of the loss.)
+    loss, clipped. With momentum, that is not the decrease of the loss.)
 
-    Without tasks it consolidates every `consolidate_every` stream batches: Omega += relu(omega) /
-    (distance travelled² + xi), the current weights become the reference, and omega starts from 0.
-    The penalty is c x sum of Omega (weight - reference)²; it is 0 before the first consolidation.
+    There are no tasks, so it consolidates every `consolidate_every` stream batches: Omega +=
+    relu(omega) / (distance² + xi), with the distance from the reference weights. The current
+    weights become the reference, and omega starts from 0. The penalty is c x sum of Omega (weight -
+    reference)²; it is 0 before the first consolidation.
 
     References
     ----------
@@ -37,11 +38,11 @@ class SI(ContrastiveLearner):
     """
 
     c: float = 0.4
-    """Weight of the penalty."""
+    """Weight of the penalty; 0 gives SimCLR. Raise it if old classes are forgotten."""
     xi: float = 1.0
-    """Keeps the importance of weights that hardly moved finite."""
+    """Damping: limits the importance of weights that hardly moved."""
     consolidate_every: int = 10
-    """Stream batches from one consolidation to the next."""
+    """Stream batches between two consolidations."""
 
     def costs(self) -> Costs:
         return replace(super().costs(), memory="3 copies of the weights")
@@ -51,7 +52,7 @@ class SI(ContrastiveLearner):
         check_numbers(self, "xi", above=0)
         check_numbers(self, "consolidate_every", least=1, whole=True)
         super().setup(image_shape)
-        # One tensor per parameter: one long vector of all would cost half an update.
+        # One tensor per parameter: copying all into one vector would cost half an update.
         self._reference = _constants(p.clone() for p in self.weights())
         self._importance = _constants(torch.zeros_like(p) for p in self.weights())  # Omega
         self._credit = _constants(torch.zeros_like(p) for p in self.weights())  # omega
@@ -61,7 +62,7 @@ class SI(ContrastiveLearner):
         for stream_views in self.updates(batch):
             losses = self.losses(stream_views)
             before = [p.clone() for p in self.weights()]
-            self.backward(losses["loss"])  # the penalty has no graph: gradients of the contrast
+            self.backward(losses["loss"])  # gradients of the contrast: the penalty has no graph
             contrastive_gradients = self._add_penalty_gradients()
             self.apply_gradients(losses)
             updates = zip(self._credit, contrastive_gradients, self.weights(), before, strict=True)
@@ -103,7 +104,7 @@ class SI(ContrastiveLearner):
             credit.zero_()
 
     def weights(self) -> list[Tensor]:
-        """Return the trained parameters, apart from any graph."""
+        """Return the trained parameters, detached from the graph."""
         return [p.detach() for p in self.trained()]
 
     def parts(self) -> dict[str, Part]:
@@ -117,5 +118,5 @@ class SI(ContrastiveLearner):
 
 
 def _constants(tensors: Iterable[Tensor]) -> nn.ParameterList:
-    """Return tensors as a module that has a state and is not trained."""
+    """Return tensors as a module with a state and without training."""
     return nn.ParameterList([nn.Parameter(tensor, requires_grad=False) for tensor in tensors])

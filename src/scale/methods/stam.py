@@ -19,7 +19,7 @@ from scale.methods.dictionary.patches import patches_of
 from scale.methods.dictionary.stam_layer import PatchLayer
 from scale.models import ImageShape
 
-EMBEDDED = 16  # images whose patches are held at once
+EMBEDDED = 16  # images embedded at once, to limit memory
 
 
 @register_method("stam")
@@ -29,25 +29,23 @@ class STAM(Learner):
 
     Each layer clusters the patches of one size, normalised to mean 0 and variance 1. A patch
     chooses the nearest of the layer's short- and long-term centroids. A short-term centroid moves
-    by alpha to the nearest patch of the image that chose it. Patches further away than the
-    percentile of recent distances become short-term centroids, in place of those not chosen for
-    the longest time; the patch counts as the first choice. A short-term centroid that `theta`
-    images chose moves to long-term memory and is frozen there.
+    by alpha to the nearest patch of the image that chose it. A patch further away than the
+    percentile of recent distances is novel: it replaces the short-term centroid chosen least
+    recently. A short-term centroid that `theta` images chose moves to long-term memory and is
+    frozen there.
 
-    Short-term memory starts with ten random patches of each of the first images; until it is full
-    nothing else is learned. The features of an image are in units of the mean distance of its
-    patches to the layer's centroids; there are as many as long-term centroids, so their number
-    changes. A layer that has none yet uses its short-term ones, and before the first image the
-    only feature is constant.
+    First, ten random patches of each image fill the short-term memory. An image has one feature for
+    each long-term centroid, in units of the mean distance of its patches to the layer's centroids.
+    So the number of features changes. A layer without long-term centroids uses its short-term ones.
+    Before the first image there is one constant feature.
 
-    With ``chunk=1`` images are learned from one after the other, as in the original; the patches
-    of an image are always taken at once. With more, all images of a chunk choose among the
-    centroids from before it; the steps of a centroid are those it would make one after the other,
-    novel patches near one of an earlier image of the chunk are passed over, and long-term memory is
-    filled at the end of the chunk.
+    With ``chunk=1``, it learns from one image at a time, as in the original. With more, all images
+    of a chunk choose among the centroids before it. The steps of a centroid are those of one image
+    at a time. Novel patches near those of an earlier image of the chunk are ignored. Centroids move
+    to long-term memory at the end of the chunk.
 
-    The original's long-term memory has no limit. Here it becomes a reservoir when it is full:
-    every centroid that `theta` images ever chose has the same chance to be in it.
+    The original's long-term memory has no limit. Here a full one is a reservoir: all centroids so
+    far are in it with equal chance.
 
     Attributes
     ----------
@@ -71,15 +69,15 @@ class STAM(Learner):
     """
 
     receptive_fields: list[int] = field(default_factory=lambda: [12, 18, 22])
-    """Side of the patches of each layer."""
+    """Side of the patches of each layer, in pixels. Use smaller ones for smaller images."""
     stride: int = 2
-    """Pixels from one patch to the next."""
+    """Pixels from one patch to the next; larger is faster."""
     image_side: int | None = None
     """Side that images are resized to; by default they keep their size."""
     delta: int = 2500
     """Maximum number of short-term centroids of a layer (the paper's Delta)."""
     long_term_size: int = 1000
-    """Maximum number of long-term centroids of a layer; a reservoir once it is full."""
+    """Maximum number of long-term centroids of a layer, beyond which it is a reservoir."""
     theta: int = 30
     """Images that must choose a centroid before it moves to long-term memory."""
     alpha: float = 0.1
@@ -89,7 +87,7 @@ class STAM(Learner):
     window: int = 1000
     """Number of recent distances; each image adds ten."""
     chunk: int = 1
-    """Images learned at once. 1 is the original; more are faster."""
+    """Images learned at once. 1 is the original; more is faster."""
 
     def costs(self) -> Costs:
         sides = ", ".join(str(side) for side in self.receptive_fields)

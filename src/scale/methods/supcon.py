@@ -23,7 +23,7 @@ class SupCon(Replay, ContrastiveLearner):
     """Supervised contrast over stream and replayed images; label-balanced memory.
 
     Every view is an anchor, and all other views of its class are its positives. It learns from
-    labels, which no unsupervised method may see.
+    labels, so it is a reference for the unsupervised methods.
 
     References
     ----------
@@ -52,7 +52,7 @@ class SupCon(Replay, ContrastiveLearner):
     def losses(
         self, stream_views: Tensor, memory_views: Tensor, labels: Tensor
     ) -> dict[str, Tensor]:
-        """Return the loss of an update; `replayed_` says which images the memory views are of."""
+        """Return the loss of an update; memory views are those of the images `replayed_`."""
         z = self.project(torch.cat([stream_views, memory_views]))  # (2(m+n), 128)
         of_views = labels.repeat(2)  # (2n,)
         if len(memory_views):

@@ -8,16 +8,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-WINOGRAD_SIDES = (4, 8)  # larger maps gain less, and their transforms need much memory
-WINOGRAD_BATCH = 64  # below it, transforming the weights costs more than it saves
+WINOGRAD_SIDES = (4, 8)  # larger maps gain less and need much memory
+WINOGRAD_BATCH = 64  # in smaller batches, transforming the weights costs more than it saves
 
 
 class Conv3x3(nn.Conv2d):
-    """`nn.Conv2d(kernel_size=3, padding=1, bias=False)` that multiplies less on small maps.
+    """`nn.Conv2d(kernel_size=3, padding=1, bias=False)` with fewer multiplications on small maps.
 
-    On 1x1 and 2x2 maps it is one matrix product without the taps that see only padding; on 4x4 and
-    8x8 maps of a batch, without a stride, it is Winograd's algorithm. Parameters are those of
-    `nn.Conv2d`, and results are the same up to rounding.
+    On 1x1 and 2x2 maps it is one matrix product without the taps that see only padding. On 4x4 and
+    8x8 maps of a large batch, with stride 1, it is Winograd's algorithm. Parameters are those of
+    `nn.Conv2d`, and results are equal up to rounding.
     """
 
     def __init__(self, in_channels: int, out_channels: int, stride: int = 1) -> None:
@@ -28,14 +28,14 @@ class Conv3x3(nn.Conv2d):
         if max(height, width) <= 2:
             return small_map_conv3x3(input, self.weight, self.stride[0])
         small = height == width and height in WINOGRAD_SIDES and n >= WINOGRAD_BATCH
-        # cuDNN has a Winograd of its own.
+        # On GPUs, cuDNN has its own Winograd algorithm.
         if small and self.stride == (1, 1) and input.device.type == "cpu":
             return winograd_conv3x3(input, self.weight)
         return super().forward(input)
 
 
 def small_map_conv3x3(maps: Tensor, weight: Tensor, stride: int) -> Tensor:
-    """3x3 convolution with padding 1 of maps of at most 2x2, as one matrix product."""
+    """Return the 3x3 convolution with padding 1 of maps up to 2x2, by one matrix product."""
     n, c_in, height, width = maps.shape
     c_out = weight.shape[0]
     rows = range((height - 1) // stride + 1)
@@ -56,11 +56,11 @@ def small_map_conv3x3(maps: Tensor, weight: Tensor, stride: int) -> Tensor:
 
 
 def winograd_conv3x3(maps: Tensor, weight: Tensor) -> Tensor:
-    """3x3 convolution with padding 1 of square maps whose side is a multiple of 4, as F(4x4, 3x3).
+    """Return the 3x3 convolution with padding 1 of square maps, by F(4x4, 3x3).
 
-    Each tile of 4x4 outputs takes 36 products of (n, c_in) and (c_in, c_out) matrices instead of
-    144 (Lavin and Gray, 2016). The map comes first in memory in between, so that every step is a
-    plain matrix product.
+    The side must be a multiple of 4. Each tile of 4x4 outputs takes 36 products of (n, c_in) and
+    (c_in, c_out) matrices instead of 144 (Lavin and Gray, 2016). Intermediate tensors have the map
+    first in memory, so that every step is a plain matrix product.
     """
     n, c_in, side, _ = maps.shape
     c_out, tiles = weight.shape[0], side // 4
@@ -82,10 +82,11 @@ def winograd_conv3x3(maps: Tensor, weight: Tensor) -> Tensor:
 def _winograd_matrices(
     side: int, dtype: torch.dtype, device: torch.device
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return what takes a map's rows to points, a kernel to points, and points to rows.
+    """Return the matrices from a map's rows to points, a kernel to points, and points to rows.
 
-    With interpolation points 0, 1, -1, 2, -2 and infinity. Padding is in the first: pixels outside
-    the map have no column. Rows and columns of a map are transformed alike, one after the other.
+    The interpolation points are 0, 1, -1, 2, -2 and infinity. The first matrix includes the
+    padding: it has no columns for pixels outside the map. The same matrices transform rows, then
+    columns.
     """
     tile_in = [
         [4, 0, -5, 0, 1, 0],

@@ -1,4 +1,4 @@
-"""Encoders by name, and modules that users bring themselves."""
+"""Build encoders from registered names or from a user's module."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def build_encoder(
     ----------
     encoder
         A registered name, or a module that maps (n, c, h, w) float images to (n, d) features. A
-        module is copied, weights included; ``d`` is its ``output_dim``, or found by trying.
+        module is copied, weights included; a forward pass finds ``d``.
     image_shape
         Channels, height and width.
     generator
-        The source of the initial weights.
+        Source of the initial weights.
     """
     if isinstance(encoder, nn.Module):
-        module = copy.deepcopy(encoder)  # the caller's own stays as it is
+        module = copy.deepcopy(encoder)  # the caller's module must not change
     elif not isinstance(encoder, str):
         raise InputError(f"encoder must be a registered name or a torch.nn.Module, got {encoder!r}")
     else:
@@ -45,15 +45,18 @@ def build_encoder(
         return module, dim
     found = _try_dimension(module, image_shape)
     if isinstance(dim, int) and dim != found:
-        raise InputError(f"the encoder's output_dim is {dim}, but it returned {found} features")
+        raise InputError(
+            f"the encoder's output_dim is {dim}, but it returned {found} features; correct or "
+            "remove output_dim"
+        )
     return module, found
 
 
 @contextlib.contextmanager
 def default_rng(generator: torch.Generator) -> Iterator[None]:
-    """Let torch's initialisers draw from `generator`; the global generator is left untouched.
+    """Let torch's initialisers draw from `generator`; the global generator does not change.
 
-    `nn.Module` constructors know only the global generator.
+    `nn.Module` constructors use only the global generator.
     """
     before = torch.default_generator.get_state()
     torch.default_generator.set_state(generator.get_state())
@@ -69,7 +72,7 @@ def _try_dimension(module: nn.Module, image_shape: ImageShape) -> int:
     try:
         with torch.no_grad():
             features = module.eval()(torch.zeros(1, *image_shape))
-    except Exception as error:  # a module of the user's own may raise anything
+    except Exception as error:  # a user's module may raise anything
         raise InputError(
             f"the encoder does not accept images of shape {image_shape}: {error}"
         ) from error

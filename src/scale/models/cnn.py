@@ -9,10 +9,10 @@ from scale.models._registry import register_encoder
 
 
 class CNN(nn.Module):
-    """LeNet-like: four small convolutions, the mean over the map, 128 features.
+    """A network like LeNet: four small convolutions, the mean over the map, 128 features.
 
-    Strides replace LeNet's pooling, which takes most of its time on a CPU; the mean instead of a
-    linear layer makes the features forget where in the image a digit stood.
+    Strides replace LeNet's pooling, which takes most of its time on a CPU. The mean replaces the
+    linear layer, so features depend little on the position of a digit.
     """
 
     output_dim = 128
@@ -42,5 +42,5 @@ def _after(conv: nn.Conv2d) -> nn.Module:
 
 @register_encoder("cnn")
 def cnn(image_shape: tuple[int, int, int]) -> CNN:
-    """For MNIST and digits."""
+    """Return a small network for MNIST and digits."""
     return CNN(image_shape[0])

@@ -1,4 +1,4 @@
-"""Progressive networks: columns of one architecture, the newest of which learns."""
+"""Progressive networks: columns of one architecture; only the newest learns."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from scale.models.resnet import ResNet18
 
 
 class Columns(nn.Module):
-    """An encoder that grows: the features are those of its newest column; the older are frozen.
+    """An encoder that grows: the newest column returns the features, older ones are frozen.
 
-    Older columns are in evaluation mode always, so that neither their weights nor their BatchNorm
-    statistics ever move.
+    Older columns are always in evaluation mode, so neither their weights nor their BatchNorm
+    statistics change.
 
     Parameters
     ----------
@@ -49,10 +49,10 @@ class Columns(nn.Module):
         Parameters
         ----------
         encoder
-            The new column, of the architecture of the others. Its adapters are drawn from torch's
-            default generator.
+            The new column, with the architecture of the others. Torch's default generator draws
+            its adapters.
         example
-            Images of the shape that will come, (n, c, h, w), to find the sizes of the adapters.
+            Images of the stream's shape, (n, c, h, w), to find the sizes of the adapters.
         """
         self.requires_grad_(False)
         self.zero_grad()
@@ -72,12 +72,12 @@ class Columns(nn.Module):
 
 
 class Column(nn.Module):
-    """One encoder whose stages also see what the older columns gave after the stage before.
+    """One encoder whose stages also get the older columns' outputs of the stage before.
 
-    Rusu et al. add U relu(V alpha a) to what a layer computes of its own column's input x, W x,
-    with a the outputs of the older columns. Here relu(V alpha a) is added to the input, so that the
-    layer computes W (x + relu(V alpha a)): U is W, which fits any layer, blocks with shortcuts and
-    those of the projector included. V is a 1x1 convolution, or linear for features.
+    Rusu et al. compute W x + U relu(V alpha a), with x the column's own input and a the outputs of
+    the older columns. Here the layer computes W (x + relu(V alpha a)). So U is W, which fits any
+    layer, also blocks with shortcuts and the projector. V is a 1x1 convolution, or linear for
+    features.
     """
 
     def __init__(self, encoder: nn.Module, adapters: list[nn.Module]) -> None:
@@ -98,10 +98,9 @@ class Column(nn.Module):
 
 
 class Scale(nn.Module):
-    """The paper's alpha: a learned number that starts small.
+    """The paper's alpha: a learned factor that starts small.
 
-    It gives the newest column time to learn something of its own beside the older columns' outputs,
-    which hold those of their elders too.
+    So the newest column can learn before the older columns' outputs dominate.
     """
 
     def __init__(self) -> None:
@@ -113,16 +112,16 @@ class Scale(nn.Module):
 
 
 class MeanOverMap(nn.Module):
-    """(n, c, h, w) maps to (n, c) features."""
+    """The mean over the map: (n, c, h, w) to (n, c)."""
 
     def forward(self, maps: Tensor) -> Tensor:
         return maps.mean(dim=(2, 3))
 
 
 def stages(encoder: nn.Module) -> list[nn.Module]:
-    """Return modules which, one after the other, are the encoder.
+    """Return the stages of an encoder, modules whose composition is the encoder.
 
-    The four resolutions of a ResNet, the layers of a CNN; any other module is one single stage.
+    They are the four resolutions of a ResNet or the layers of a CNN. Any other module is one stage.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What stands between the features and the losses."""
+"""The projector between features and losses."""
 
 from __future__ import annotations
 

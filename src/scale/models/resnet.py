@@ -1,4 +1,4 @@
-"""ResNet-18 with 512 features, as the paper uses it and with a stem for small images."""
+"""ResNet-18 with 512 features: the paper's, and one with a stem for small images."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ResNet18(nn.Module):
         return features  # (n, 512)
 
     def stem(self, images: Tensor) -> Tensor:
-        """Return what the first layer is given."""
+        """Return the input of the first layer."""
         maps: Tensor = self.maxpool(F.relu(self.bn1(self.conv1(images)), inplace=True))
         return maps
 
@@ -84,11 +84,11 @@ def _layer(in_channels: int, channels: int, stride: int) -> nn.Sequential:
 
 @register_encoder("resnet18")
 def resnet18(image_shape: tuple[int, int, int]) -> ResNet18:
-    """The paper's encoder."""
+    """Return the paper's encoder."""
     return ResNet18(image_shape[0])
 
 
 @register_encoder("resnet18_cifar")
 def resnet18_cifar(image_shape: tuple[int, int, int]) -> ResNet18:
-    """ResNet-18 with a 3x3 stem: 15 times the cost on 32x32 images."""
+    """Return ResNet-18 with a 3x3 stem: 15 times the cost on 32x32 images."""
     return ResNet18(image_shape[0], stem="cifar")

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, names, labels that do not overlap, and the file."""
+"""Tools for all pictures: colours, names, labels that do not overlap, and the file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CATEGORIES = (
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return a figure in inches that belongs to no window and no global list."""
+    """Return a figure of this size in inches, without a window and outside pyplot's state."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained")
@@ -86,15 +86,15 @@ def matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def clean(axes: Axes) -> None:
-    """Remove the frame's right and top, which carry nothing."""
+    """Remove the right and top lines of the frame."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=9, color=GREY)
 
 
 def tell_start(axes: Axes) -> None:
-    """Say in the name of the vertical axis where it begins, unless at zero.
+    """Add the start of the vertical axis to its name, unless it is zero.
 
-    The axis is moved down to a tick, so that the number said is one that the reader sees.
+    The axis is extended down to a tick, so that its start is a number on the axis.
     """
     low, high = axes.get_ylim()
     below = [tick for tick in axes.get_yticks() if tick <= low]
@@ -107,9 +107,9 @@ def tell_start(axes: Axes) -> None:
 
 
 def spread(values: ArrayLike, gap: float, low: float, high: float) -> NDArray[np.float64]:
-    """Move `values` apart, no further than needed, so that none is nearer than `gap` to another.
+    """Return `values` moved apart as little as possible, so that all are at least `gap` apart.
 
-    They keep their order, and stay between `low` and `high` if there is room.
+    They keep their order. If they do not all fit between `low` and `high`, the gap shrinks.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def spread(values: ArrayLike, gap: float, low: float, high: float) -> NDArray[np
     order = np.argsort(wanted, kind="stable")
     gap = min(gap, (high - low) / max(len(wanted) - 1, 1))
     steps = gap * np.arange(len(wanted))
-    # Without the steps, "apart" means "not decreasing": the nearest such row is isotonic.
+    # With the steps subtracted, values must only not decrease: an isotonic regression.
     placed = _isotonic(wanted[order] - steps)
     placed = np.clip(placed, low, high - steps[-1] if len(steps) else high) + steps
     result = np.empty_like(wanted)
@@ -135,9 +135,9 @@ def label_right(
     colours: Sequence[Any],
     text_colour: str | None = None,
 ) -> None:
-    """Write `texts` to the right of the axes at the heights `values`, moved apart, with leads.
+    """Write `texts` right of the axes at the heights `values`, moved apart, with leader lines.
 
-    Texts have the colour of their lead unless `text_colour` is given.
+    A text has the colour of its line unless `text_colour` is given.
     """
     low, high = axes.get_ylim()
     inches = axes.get_window_extent().height / DPI

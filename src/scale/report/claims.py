@@ -1,4 +1,4 @@
-"""Claims, the paper's and ours, and what the records say about them."""
+"""Claims of the paper and ours, and their verdicts from the records."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ LEVEL_WIDTH = 5.0  # points to either side of our mean
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """That one row is better than others, or reaches a bound."""
+    """A claim that one row is better than others, or reaches a bound."""
 
     says: str
-    """The claim in words, with where the paper makes it."""
+    """The claim in words, with its place in the paper."""
     better: str
     """The row that the claim is about."""
     than: list[str] = []
-    """The rows that it is compared with."""
+    """The rows to compare it with."""
     at_least: float | None = None
-    """A value that it reaches."""
+    """Lower bound of the measure."""
     at_most: float | None = None
-    """A value that it does not exceed."""
+    """Upper bound of the measure."""
     ours: bool = False
-    """Whether it is ours and not the paper's."""
+    """Whether the claim is ours, not the paper's."""
     by: float = 0.0
-    """How much better at least, in points."""
+    """Least difference, in points."""
     measure: str = "knn"
     dataset: str | None = None
-    """Only there. The default is wherever both rows are."""
+    """Only this dataset. The default is every dataset with both rows."""
     stream: str | None = None
     on: str | None = None
-    """The stream that the others are on. The default is the same."""
+    """The stream of the other rows. The default is the same stream."""
     why: str = ""
     """The most likely reason if it is not confirmed."""
 
@@ -62,7 +62,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def text(self) -> str:
-        """Return the claim with its measure, where that is not kNN."""
+        """Return the claim, with its measure unless that is kNN."""
         return (
             self.says if self.measure == "knn" else f"{self.says} ({MEASURES[self.measure].title})"
         )
@@ -70,36 +70,36 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 @dataclass(frozen=True)
 class Finding:
-    """One comparison: what the records say about a claim in one place."""
+    """One comparison that tests a claim, on one dataset and stream."""
 
     claim: str
     where: str
     """Dataset and stream."""
     other: str
-    """What the row is compared with."""
+    """The other row, or the bound."""
     ours: str
     """Our difference or value, with its interval."""
     verdict: Verdict
     paper: str = ""
-    """The paper's difference, where it reports both values."""
+    """The paper's difference, if it reports both values."""
     why: str = ""
     of_paper: bool = True
     is_value: bool = False
-    """Whether a value of the paper's is compared with our mean."""
+    """Whether it compares a value of the paper with our mean."""
     p: float | None = None
-    """p-value of the comparison; None for one seed and for values of the paper's."""
+    """p-value of the comparison; None for one seed and for values of the paper."""
     code_known: bool = False
     row: str = ""
     """Name of the row that the claim is about."""
 
 
 def check_claim(claim: Claim, groups: Sequence[Group]) -> list[Finding]:
-    """Return a finding for each place and other row that the records allow to compare.
+    """Return a finding for each dataset, stream and other row that the records can compare.
 
     Confirmed: the 95 % interval of the paired difference is above `by`. Refuted: it is at or
-    below. Otherwise undecided, and always with one seed. A bound is compared with the interval
-    of the mean in the same way. Only rows of known code are compared where there are such, and
-    never a row of known code with one of unknown code.
+    below. Otherwise undecided, and always with one seed. A bound is compared with the interval of
+    the mean in the same way. Rows of known code are preferred. A row of known code is never
+    compared with one of unknown code.
     """
     findings: list[Finding] = []
     for place in dict.fromkeys(group.place for group in groups):
@@ -116,10 +116,10 @@ def check_claim(claim: Claim, groups: Sequence[Group]) -> list[Finding]:
 
 
 def check_levels(groups: Sequence[Group], why: str = "") -> list[Finding]:
-    """Return a finding for each row with a value of the paper's.
+    """Return a finding for each row with a value of the paper.
 
-    Confirmed: the value is inside our interval. Refuted: it is outside. Undecided: there is one
-    seed, or the interval reaches further than `LEVEL_WIDTH` points to either side.
+    Refuted: the value is outside our interval. Confirmed: it is inside. Undecided: there is one
+    seed, or it is inside an interval of more than `LEVEL_WIDTH` points to either side.
     """
     findings = []
     for group in groups:

@@ -40,11 +40,11 @@ def draw_curve(
     evaluations
         Each with `position` (images seen) and, in percent, `knn` and `acc`.
     floors
-        For each kind of features that learn nothing, its measures; its `knn` is a dashed line.
+        Measures of each floor; its `knn` is a dashed line.
     path
         The PNG to write.
     title
-        Above the picture.
+        Title of the picture.
     """
     if not evaluations:
         raise InputError("there is no evaluation to draw; expected at least one")
@@ -52,7 +52,7 @@ def draw_curve(
     axes = figure.add_subplot()
     labels = [*_draw_floors(axes, floors), *_draw_measures(axes, evaluations)]
     _dress(axes, max(1, *(evaluation["position"] for evaluation in evaluations)), title)
-    figure.draw_without_rendering()  # the labels' distance depends on the height of the axes
+    figure.draw_without_rendering()  # sets the height of the axes, which places the labels
     if labels:
         values, texts, colours = zip(*labels, strict=True)
         label_right(axes, values, texts, colours)

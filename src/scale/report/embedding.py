@@ -1,4 +1,4 @@
-"""Maps of the features at a few moments, in two dimensions."""
+"""t-SNE maps of the features at a few moments of the stream."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def draw_embedding(
     path
         The PNG to write.
     seed
-        Draws the at most 1000 points and seeds t-SNE.
+        Seed of t-SNE and of the draw of at most 1000 points.
     """
     if not snapshots:
         raise InputError("there is no snapshot to draw; expected at least one")
@@ -57,10 +57,9 @@ def draw_embedding(
 
 
 def project(features: NDArray[np.float32], seed: int) -> tuple[NDArray[np.float64], str]:
-    """Return two coordinates for each feature, and a remark when they are not t-SNE's.
+    """Return two coordinates for each feature, and a remark if they are unusual.
 
-    Features without neighbourhoods (too few, or all equal) are shown along their two
-    principal components instead.
+    If there are too few features for t-SNE, the coordinates are principal components.
     """
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
@@ -115,9 +114,9 @@ def draw_points(
 
 
 def _number_classes(axes: Axes, mapped: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
-    """Write each class's number at its median: a sequence of colours alone cannot name it.
+    """Write each class's number at its median, because many classes have similar colours.
 
-    A class whose median lies on another's gets no number.
+    A class whose median is close to another's gets no number.
     """
     from matplotlib.patheffects import withStroke
 
@@ -134,12 +133,12 @@ def _number_classes(axes: Axes, mapped: NDArray[np.float64], labels: NDArray[np.
 
 
 def legend_columns(T: int) -> int:
-    """Return how many columns the legend takes; none when there are too many classes."""
+    """Return the number of columns of the legend; 0 if there are too many classes."""
     return 1 + (T - 1) // 14 if T <= LEGEND else 0
 
 
 def draw_legend(figure: Figure, names: Sequence[str], colours: Sequence[Any], columns: int) -> None:
-    """Name the classes at the right."""
+    """Draw the legend of class names at the right."""
     from matplotlib.lines import Line2D
 
     numbered = len(names) > 12

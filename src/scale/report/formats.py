@@ -1,4 +1,4 @@
-"""Tables as text that ends with its last line: Markdown, LaTeX, CSV; and on a terminal."""
+"""Tables as Markdown, LaTeX and CSV, and for a terminal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Cells = Sequence[str]
 BETWEEN = 3
 """Characters between two columns on a terminal."""
 NAME_WIDTH = 24
-"""Characters of a name that stay on one line before a column is left out."""
+"""A longer name is broken before a column is left out."""
 TITLE_WIDTH = 10
-"""Characters of a title that stay on one line above narrower cells."""
+"""A longer title is broken above narrower cells."""
 LATEX = {
     "\\": r"\textbackslash{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -27,7 +27,7 @@ LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    "[": "{[}",  # after a line's end it would be taken for an option of it
+    "[": "{[}",  # after the end of a line, LaTeX would read it as an option
     "±": r"$\pm$",
 }
 
@@ -48,7 +48,7 @@ def markdown(titles: Cells, lines: Sequence[Cells]) -> str:
 
 
 def latex(caption: str, titles: Cells, lines: Sequence[Cells]) -> str:
-    """Return a table in LaTeX for the package booktabs; cells after the first are numbers.
+    """Return a table in LaTeX with booktabs; the first cell of a line is a name.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def latex(caption: str, titles: Cells, lines: Sequence[Cells]) -> str:
 
 
 def latex_text(text: str) -> str:
-    """Return text in which LaTeX acts on no character.
+    """Return text with LaTeX's special characters escaped.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def latex_text(text: str) -> str:
 
 
 def csv_text(lines: Sequence[Sequence[object]]) -> str:
-    """Return lines as RFC 4180 says, numbers in full."""
+    """Return lines as CSV (RFC 4180), with unrounded numbers."""
     text = io.StringIO()
     csv.writer(text).writerows(lines)
     return text.getvalue()
@@ -106,15 +106,15 @@ def on_terminal(
     Parameters
     ----------
     title
-        Above the table.
+        Title of the table.
     titles
-        Of the columns.
+        Titles of the columns.
     lines
-        A name, then numbers.
+        Cells of each line: a name, then numbers.
     dim
-        Which lines are less important.
+        Whether each line is dimmed.
     wrap_numbers
-        Whether numbers may be broken for a terminal that is too narrow for them.
+        Whether numbers may be broken if the terminal is too narrow.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -144,7 +144,7 @@ def least_width(titles: Cells, lines: Sequence[Cells]) -> int:
 
 
 def _narrow(titles: Cells, lines: Sequence[Cells]) -> list[str]:
-    """Return titles with line breaks where they are wider than what stands under them."""
+    """Return titles with line breaks if they are wider than their cells."""
     found = []
     for title, *cells in zip(titles, *lines, strict=True):
         longest = max(map(len, [*cells, *title.split()]))

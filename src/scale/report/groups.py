@@ -1,4 +1,4 @@
-"""Records in groups that differ in nothing but the seed, with one name for tables and figures."""
+"""Groups of records that differ only in the seed, with one name for tables and figures."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from scale.report.names import (
 from scale.report.paper import paper_value
 
 FLOOR = "floor: "
-"""Begins the name of features that are measured within the runs of learners."""
+"""Prefix of the names of floors, which every run measures."""
 SAME_AS_METHOD = ("random", "pixels")
-"""Floors that the method of the same name computes too."""
+"""Floors whose method of the same name computes the same features."""
 Place = tuple[str, str]
 
 
@@ -43,28 +43,28 @@ class Group:
     stream: str
     """The stream, with the options of data and evaluation that differ from the default."""
     name: str
-    """No other group of the dataset and stream has it."""
+    """Unique within the dataset and stream."""
     base: str = ""
     """The name without the code."""
     measured: dict[str, dict[int, float]] = field(default_factory=dict)
     """Values by measure and seed."""
     records: dict[int, Record] = field(default_factory=dict)
-    """By seed; none of a floor."""
+    """Records by seed; empty for a floor."""
     settings: Settings = field(default_factory=dict)
     is_floor: bool = False
     seeds: int = 0
     paper: float | None = None
-    """The paper's own kNN."""
+    """The paper's kNN."""
     code: Mapping[str, str] = field(default_factory=dict)
-    """Digest and commit of the code that made it; empty when not recorded."""
+    """Digest and commit of the code that made it; empty if not recorded."""
     other_names: frozenset[str] = frozenset()
     """Its method, and its variant in an experiment."""
     missing: tuple[str, ...] = ()
-    """Today's parameters that its records do not have."""
+    """Current parameters that its records do not have."""
     panel: str = ""
-    """The dataset, with what is special in all runs on it."""
+    """Title of its panel: the dataset, with options that all runs on it share."""
     column: str = ""
-    """The stream, as it is called within the panel."""
+    """The stream, with options that are not in the panel's title."""
 
     @property
     def place(self) -> Place:
@@ -73,7 +73,7 @@ class Group:
 
     @property
     def title(self) -> str:
-        """Return the dataset and the stream, then what is special.
+        """Return the dataset and the stream, then options that differ from the default.
 
         Examples
         --------
@@ -85,12 +85,12 @@ class Group:
 
     @property
     def sees_labels(self) -> bool:
-        """Whether its method learns from labels, and so is a reference and no competitor."""
+        """Whether its method learns from labels, so that it is only a reference."""
         method = self.settings.get("method", "")
         return method in METHODS and METHODS[method].knows.labels
 
     def values(self, measure: str) -> list[float]:
-        """Return a measure's value of each seed that has one."""
+        """Return the values of a measure over seeds."""
         return list(self.measured.get(measure, {}).values())
 
     def mean(self, measure: str) -> float:
@@ -99,7 +99,7 @@ class Group:
         return statistics.mean(values) if values else float("-inf")
 
     def cell(self, measure: str) -> str:
-        """Return mean ± standard deviation over seeds, or nothing."""
+        """Return mean ± standard deviation over seeds, or an empty string without values."""
         values, digits = self.values(measure), MEASURES[measure].digits
         if len(values) < 2:
             return f"{values[0]:.{digits}f}" if values else ""
@@ -109,16 +109,16 @@ class Group:
 def make_groups(records: Sequence[Record], apart: Container[str] = ()) -> list[Group]:
     """Return the groups of records of runs, in the order of the records.
 
-    Records of one group have the same settings and the same code; of one seed the last counts.
-    Records of one experiment are named by its variants. Others are named by their method and the
-    parameters that differ from the default; those that all groups share are left out.
+    Records of one group have the same settings and the same code. The last record of a seed counts.
+    Variants name the records of one experiment. Others are named by their method and the parameters
+    that differ from the default, without those that all groups share.
 
     Parameters
     ----------
     records
-        What finished runs left.
+        Records of finished runs.
     apart
-        Settings that have an axis of their own, and so are no part of a name.
+        Settings to leave out of names, because the figure has an axis for them.
     """
     by_variant = of_one_experiment(records)
     by_key: dict[str, dict[int, Record]] = defaultdict(dict)
@@ -132,10 +132,10 @@ def make_groups(records: Sequence[Record], apart: Container[str] = ()) -> list[G
 
 
 def floors_of(groups: Iterable[Group]) -> list[Group]:
-    """Return what features that learn nothing reached beside the groups of each place.
+    """Return the floors of each dataset and stream.
 
-    They are those of the group with most seeds; groups of known code and groups of unknown code
-    each have their own. A floor gives way to a run of the same computation with as many seeds.
+    They come from the group with most seeds; groups of known and of unknown code have separate
+    floors. A floor is left out if the method of the same name has runs with as many seeds.
     """
     places: dict[tuple[Place, bool], list[Group]] = defaultdict(list)
     for group in groups:
@@ -155,7 +155,7 @@ def floors_of(groups: Iterable[Group]) -> list[Group]:
 
 
 def common_settings(groups: Sequence[Group]) -> Settings:
-    """Return the changed parameters that at least two groups have, and all with one value.
+    """Return the non-default parameters that at least two groups have, all with one value.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def common_settings(groups: Sequence[Group]) -> Settings:
     {'tau': 0.5}
     """
     values: dict[str, list[Any]] = defaultdict(list)
-    told = [changed(group.settings) for group in groups]
+    changes = [changed(group.settings) for group in groups]
     for group in groups:
         for name, value in group.settings.items():
             values[name].append(value)
@@ -175,19 +175,21 @@ def common_settings(groups: Sequence[Group]) -> Settings:
         if len(found) > 1
         and len(set(map(same_text, found))) == 1
         and all(
-            name in each for each, group in zip(told, groups, strict=True) if name in group.settings
+            name in own
+            for own, group in zip(changes, groups, strict=True)
+            if name in group.settings
         )
     }
 
 
 def of_one_experiment(records: Sequence[Record]) -> bool:
-    """Whether a bench made all records for one experiment, so that its variants name them."""
+    """Return whether one experiment made all records, so that its variants name them."""
     experiments = {record.get("experiment") for record in records}
     return len(experiments) == 1 and None not in experiments
 
 
 def uses_cpu_time(records: Sequence[Record]) -> bool:
-    """Whether all records have the time of the CPU; otherwise `time` is that of the clock."""
+    """Return whether all records have CPU time; otherwise `time` is wall-clock time."""
     return all("cpu_seconds" in record["summary"]["timing"] for record in records)
 
 
@@ -237,7 +239,7 @@ def _floors(group: Group) -> dict[str, Group]:
             name for name in MEASURES if any(v.get(name) is not None for v in by_seed.values())
         ]
         measured = _by_measure({s: {n: v.get(n) for n in known} for s, v in by_seed.items()})
-        if "knn" in measured:  # the same at every moment
+        if "knn" in measured:  # a floor does not change along the stream
             measured |= {"average": measured["knn"], "least": measured["knn"]}
         title = FLOORS.get(key, key)
         names = frozenset({FLOOR + key, title} | ({key} if key in SAME_AS_METHOD else set()))
@@ -268,15 +270,15 @@ def _by_measure(by_seed: Mapping[int, Mapping[str, float | None]]) -> dict[str, 
 
 
 def _with_names(groups: list[Group], by_variant: bool, apart: Container[str]) -> list[Group]:
-    """Give each group a name of its own within its place."""
+    """Return the groups with names that are unique within a dataset and stream."""
     common = common_settings(groups)
     named = []
     for group in groups:
-        told = {
+        shown = {
             k: v for k, v in changed(group.settings).items() if k not in common and k not in apart
         }
         variant = next(iter(group.records.values())).get("variant") if by_variant else None
-        named.append(variant or tell_changes(group.name, group.settings, told))
+        named.append(variant or tell_changes(group.name, group.settings, shown))
     names = _tell_apart(groups, named, lambda group: group.settings, apart)
     full = _tell_apart(groups, names, lambda group: {"code": short_code(group)}, ())
     return [
@@ -288,19 +290,19 @@ def _with_names(groups: list[Group], by_variant: bool, apart: Container[str]) ->
 def _tell_apart(
     groups: list[Group],
     names: list[str],
-    told_by: Callable[[Group], Settings],
+    settings_by: Callable[[Group], Settings],
     apart: Container[str],
 ) -> list[str]:
-    """Add to the names that several groups of a place have what differs between them."""
+    """Return the names; equal names within a dataset and stream get the settings that differ."""
     alike: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for i, group in enumerate(groups):
         axes = [group.settings.get(name) for name in sorted(group.settings) if name in apart]
         alike[*group.place, same_text([names[i], axes])].append(i)
     found = list(names)
     for same in alike.values():
-        settings = [told_by(groups[i]) for i in same]
-        told = [name for name in differing(settings) if name not in apart]
-        full = [{name: own.get(name, NOT_RECORDED) for name in told} for own in settings]
+        settings = [settings_by(groups[i]) for i in same]
+        shown = [name for name in differing(settings) if name not in apart]
+        full = [{name: own.get(name, NOT_RECORDED) for name in shown} for own in settings]
         short = [_not_default(own, groups[i].settings) for i, own in zip(same, full, strict=True)]
         if len(set(map(same_text, short))) < len(set(map(same_text, full))):
             short = full
@@ -309,13 +311,13 @@ def _tell_apart(
     return found
 
 
-def _not_default(told: Settings, settings: Settings) -> Settings:
+def _not_default(shown: Settings, settings: Settings) -> Settings:
     usual = defaults(settings)
-    return {n: v for n, v in told.items() if n not in usual or same_text(v) != same_text(usual[n])}
+    return {n: v for n, v in shown.items() if n not in usual or same_text(v) != same_text(usual[n])}
 
 
 def _with_panels(groups: list[Group]) -> list[Group]:
-    """Name the panels of figures: what all groups on a dataset share is said there."""
+    """Return the groups with titles of panels, which have the options that all groups share."""
     special = [group.stream.removeprefix(group.settings["stream"]) for group in groups]
     found = []
     for group, own in zip(groups, special, strict=True):
@@ -327,7 +329,7 @@ def _with_panels(groups: list[Group]) -> list[Group]:
 
 
 def short_code(group: Group) -> str:
-    """Return the commit or the digest of a group's code in short, or that it is not recorded."""
+    """Return the first digits of the commit or digest of a group's code, or "not recorded"."""
     if not group.code:
         return NOT_RECORDED
     return group.code["commit"][:9] if "commit" in group.code else group.code["digest"][:9]

@@ -1,4 +1,4 @@
-"""The images in memory: how many of each class over time, and some of them."""
+"""Pictures of the memory: images of each class over time, and some of the images."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 STACKED = 12
-STRIP = 1.1  # inches that the images below take
+STRIP = 1.1  # height of the images below, in inches
 IN_A_ROW = 20
 
 
@@ -37,7 +37,7 @@ def draw_memory(
     path: str | Path,
     images: NDArray[np.uint8] | None = None,
 ) -> None:
-    """Draw how many images of each class are in memory over time.
+    """Draw the number of images of each class in memory over time.
 
     Up to 12 classes are stacked areas, more are a heat map.
 
@@ -52,7 +52,7 @@ def draw_memory(
     path
         The PNG to write.
     images
-        uint8 ``(N, C, H, W)`` in memory at the end, the oldest first; some are shown below.
+        uint8 ``(N, C, H, W)`` in memory at the end, oldest first; some are drawn below.
     """
     table = matrix(counts, "the counts of memory")
     seen = np.asarray(positions, dtype=np.float64)
@@ -97,7 +97,7 @@ def _draw_areas(
     axes.set_xlim(seen[0], seen[-1])
     axes.set_ylim(0, max(float(table.sum(axis=1).max()), 1))
     axes.set_ylabel("images in memory")
-    figure.draw_without_rendering()  # the labels' distance depends on the height of the axes
+    figure.draw_without_rendering()  # sets the height of the axes, which places the labels
     middles = np.cumsum(table[-1]) - table[-1] / 2
     texts = [f"{name}  {count:.0f}" for name, count in zip(names, table[-1], strict=True)]
     label_right(axes, middles.tolist(), texts, colours, text_colour="#222222")
@@ -124,7 +124,7 @@ def _draw_heat(
 
 
 def _draw_strip(axes: Axes, images: NDArray[np.uint8]) -> None:
-    """Draw two rows of images, drawn evenly from the oldest to the newest."""
+    """Draw two rows of images, evenly spaced from the oldest to the newest."""
     count = min(2 * IN_A_ROW, len(images))
     chosen = images[np.linspace(0, len(images) - 1, count).astype(int)]
     chosen = chosen if chosen.shape[1] == 3 else np.repeat(chosen[:, :1], 3, axis=1)

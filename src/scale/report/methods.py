@@ -1,4 +1,4 @@
-"""Facts of each registered method and memory policy: what it is, knows and costs."""
+"""Facts about each registered method and memory policy: description, inputs and costs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Facts = dict[str, Any]
 def method_facts(name: str) -> Facts:
     """Return the facts of a method, as plain values with fixed keys.
 
-    ``name``, ``description`` (first line of its docstring), ``about`` (the rest up to the first
-    section), ``default`` (whether it is run when none is named), ``reference``, ``knows`` (labels,
-    boundaries, num_classes, many_passes), ``learns``, ``memory``, ``views`` and ``backwards`` (per
-    stream image), ``replayed_views`` (per stream batch), ``presets``, and ``parameters``: of each
-    its name, default and help. The recipe of a dataset may change costs and defaults.
+    The keys are ``name``, ``description`` (first line of its docstring), ``about`` (the rest up to
+    the first section), ``default`` (whether it is the default method), ``reference``, ``knows``
+    (labels, boundaries, num_classes, many_passes), ``learns``, ``memory``, ``views`` and
+    ``backwards`` (per stream image), ``replayed_views`` (per stream batch), ``presets``, and
+    ``parameters`` (name, default and help of each). A dataset's card may change costs and defaults.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def all_facts() -> dict[str, list[Facts]]:
 
 
 def _docstring(kind: type) -> str:
-    """Return a class's own docstring; `dataclass` puts a signature where there is none."""
+    """Return a class's docstring, but not the signature that `dataclass` puts in its place."""
     text = inspect.cleandoc(kind.__doc__ or "")
     return "" if text.startswith(f"{kind.__name__}(") else text
 
@@ -85,20 +85,20 @@ def _prose(kind: type) -> tuple[str, str]:
 
 
 def _section(kind: type, title: str) -> str:
-    """Return the text of a docstring's section in one line, or nothing."""
+    """Return the text of a docstring's section in one line; empty without the section."""
     found = re.search(rf"^{title}\n-+\n(.*?)(?=\n\n|\Z)", _docstring(kind), re.M | re.S)
     return " ".join(found[1].split()) if found else ""
 
 
 def _help(method: type[Learner], parameter: str) -> str:
-    """Return the text under a field, from the class that describes it last."""
+    """Return the text under a field, from the first class of the MRO that has one."""
     texts = (_field_texts(kind).get(parameter) for kind in method.__mro__)
     return next((text for text in texts if text), "")
 
 
-@functools.cache  # to find the source of a class is slow
+@functools.cache  # finding the source of a class is slow
 def _field_texts(kind: type) -> dict[str, str]:
-    """Return the string under each field of a class; the interpreter keeps them nowhere."""
+    """Return the string under each field of a class, from its source; Python drops them."""
     try:
         (node,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     except (OSError, TypeError, SyntaxError, ValueError):  # not from a file

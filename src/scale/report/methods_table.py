@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-WIDE = 150  # columns of a terminal from which the descriptions fit beside the facts
+WIDE = 150  # least width of a terminal for descriptions beside the facts
 LEGEND = (
     "knows: what a method sees beyond the images: class labels, boundaries between classes or "
     "tasks, the number of classes, many passes over the stream. views: random views of each stream "
@@ -22,7 +22,7 @@ COSTS = ("memory", "views", "replayed", "updates")
 
 
 def methods_markdown(facts: dict[str, list[Facts]]) -> str:
-    """Return the methods, and below them the memory policies, as Markdown tables."""
+    """Return Markdown tables of the methods and of the memory policies."""
     methods = [[*_method_cells(method), method["description"]] for method in facts["methods"]]
     policies = [_policy_cells(policy) for policy in facts["memory_policies"]]
     parts = [
@@ -34,7 +34,7 @@ def methods_markdown(facts: dict[str, list[Facts]]) -> str:
 
 
 def methods_on_terminal(facts: dict[str, list[Facts]], width: int) -> list[RenderableType]:
-    """Return tables for a terminal: the methods in one, or in two if it is narrow; the policies."""
+    """Return tables for a terminal: one of the methods, or two if it is narrow; the policies."""
     from rich.text import Text
 
     methods = facts["methods"]
@@ -58,7 +58,7 @@ def methods_on_terminal(facts: dict[str, list[Facts]], width: int) -> list[Rende
 
 
 def method_on_terminal(method: Facts) -> list[RenderableType]:
-    """Return one method: what it knows and costs, its presets and parameters."""
+    """Return tables of one method: its facts, presets and parameters."""
     from rich.text import Text
 
     facts = [
@@ -98,7 +98,7 @@ def _policy_cells(policy: Facts) -> list[str]:
 
 
 def _knows(facts: Facts) -> str:
-    """Return what a method or a policy knows beyond the images, in words."""
+    """Return the inputs of a method or policy beyond the images, in words."""
     words = {"num_classes": "number of classes", "many_passes": "many passes"}
     known = [words.get(name, name) for name, holds in facts["knows"].items() if holds]
     return ", ".join(known) or "nothing"

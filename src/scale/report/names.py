@@ -1,6 +1,6 @@
-"""Settings of a record, as it recorded them, and the names made from them.
+"""The recorded settings of a record, and the names made from them.
 
-A setting that a record does not have is "not recorded". Today's default never takes its place.
+A setting that a record does not have is "not recorded"; it never gets the current default.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from scale.runs import RunConfig, default_parameters
 Settings = dict[str, Any]
 NOT_RECORDED = "not recorded"
 NO_SETTINGS = ("seed", "threads", "device", "on_bad", "params")
-"""Options of a run that two runs of one setting may have different."""
+"""Options in which two runs of one setting may differ."""
 OF_THE_STREAM = (
     *("label", "image_size", "stream_batch", "samples_per_class", "class_order"),
     *("bank_size", "validation"),
 )
-"""Options that decide what is learned from and what it is measured on."""
+"""Options of the stream and of the evaluation."""
 FIXED = {
     ("cla", "form"): "E",
     ("cla-r", "form"): "R",
@@ -31,13 +31,13 @@ FIXED = {
     ("climb", "memory_policy"): "reservoir",
     ("climb", "memory_clusters"): 10,
 }
-"""Parameters that a method has lost, with the only value that made the same learner."""
+"""Removed parameters of a method, with the only value that gives the same learner."""
 
 
 def settings_of(record: Record) -> Settings:
     """Return the options and parameters that a record has, by name.
 
-    An option that was left to the dataset is the value that the record's protocol and data show.
+    An option that was left to the dataset has the value in the record's protocol and data.
 
     Examples
     --------
@@ -63,26 +63,26 @@ def settings_of(record: Record) -> Settings:
 
 
 def code_of(record: Record) -> dict[str, str]:
-    """Return what a record says about the code that made it; nothing when it does not."""
+    """Return digest and commit of the code that made a record; empty if not recorded."""
     found = record.get("code") or {}
     return {key: str(found[key]) for key in ("digest", "commit") if found.get(key)}
 
 
 def not_recorded(settings: Settings) -> list[str]:
-    """Return today's options and parameters that the settings do not have."""
+    """Return the current options and parameters that the settings do not have."""
     known = (name for name in defaults(settings) if (settings["method"], name) not in FIXED)
     return [name for name in known if name not in settings]
 
 
 def defaults(settings: Settings) -> Settings:
-    """Return today's default of each option and parameter; a foreign method's are not known."""
+    """Return the current defaults of options and parameters; an unknown method has only options."""
     dataset, method = settings["dataset"], settings["method"]
     known = METHODS[method] if method in METHODS else None  # noqa: SIM401 - no mapping
     return _defaults(dataset, known)
 
 
 def changed(settings: Settings) -> Settings:
-    """Return the parameters that are recorded and differ from today's default."""
+    """Return the recorded parameters that differ from the current default."""
     usual = defaults(settings)
     return {
         name: value
@@ -103,12 +103,12 @@ def describe_stream(settings: Settings, hidden: Container[str] = ()) -> str:
     'seq'
     """
     usual = {**_options(), **_of_dataset(settings.get("dataset", ""))}
-    told = {
+    shown = {
         name: settings[name]
         for name in OF_THE_STREAM
         if name in settings and name not in hidden and settings[name] not in (None, usual[name])
     }
-    return with_settings(settings["stream"], told)
+    return with_settings(settings["stream"], shown)
 
 
 def describe_setting(run: Mapping[str, Any]) -> str:
@@ -123,17 +123,17 @@ def describe_setting(run: Mapping[str, Any]) -> str:
     return tell_changes(run["method"], settings, changed(settings))
 
 
-def tell_changes(name: str, settings: Settings, told: Settings) -> str:
-    """Return a name with settings behind it, or with the preset that they make up.
+def tell_changes(name: str, settings: Settings, shown: Settings) -> str:
+    """Return a name followed by settings, or by the preset that they make up.
 
     Parameters
     ----------
     name
-        Of the method or variant.
+        Name of the method or variant.
     settings
-        All of them; they decide whether a preset holds.
-    told
-        Those to name.
+        All settings; they decide whether a preset holds.
+    shown
+        Settings to show.
 
     Examples
     --------
@@ -143,34 +143,34 @@ def tell_changes(name: str, settings: Settings, told: Settings) -> str:
     """
     method = settings["method"]
     for preset, values in (METHODS[method].presets if method in METHODS else {}).items():
-        if values.items() <= settings.items() and len(values.keys() & told.keys()) > 1:
-            rest = {key: value for key, value in told.items() if key not in values}
+        if values.items() <= settings.items() and len(values.keys() & shown.keys()) > 1:
+            rest = {key: value for key, value in shown.items() if key not in values}
             return with_settings(f"{name} [{preset}]", rest)
-    return with_settings(name, told)
+    return with_settings(name, shown)
 
 
 def differing(settings: Sequence[Settings]) -> list[str]:
-    """Return the names of settings that are not the same everywhere; not recorded is a value."""
+    """Return the names of settings that differ; "not recorded" counts as a value."""
     names = sorted({name for each in settings for name in each})
     return [
         n for n in names if len({same_text(each.get(n, NOT_RECORDED)) for each in settings}) > 1
     ]
 
 
-def with_settings(name: str, told: Settings) -> str:
-    """Return a name with settings behind it.
+def with_settings(name: str, shown: Settings) -> str:
+    """Return a name followed by settings.
 
     Examples
     --------
     >>> with_settings("er", {"tau": 0.2, "validation": True, "lr": "not recorded"})
     'er, tau 0.2, validation, lr not recorded'
     """
-    said = [key if value is True else f"{key} {value}" for key, value in told.items()]
-    return ", ".join([name, *said])
+    texts = [key if value is True else f"{key} {value}" for key, value in shown.items()]
+    return ", ".join([name, *texts])
 
 
 def same_text(settings: object) -> str:
-    """Return the same text for the same settings: 0 and 0.0, a tuple and a list are the same.
+    """Return a text that is equal for equal settings; 0 equals 0.0, and a tuple a list.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def same_text(settings: object) -> str:
 
 @lru_cache(maxsize=1)
 def _options() -> Settings:
-    """Return the default of each option of a run that is a setting."""
+    """Return the defaults of a run's options, without `NO_SETTINGS`."""
     return {k: v for k, v in RunConfig().to_json().items() if k not in NO_SETTINGS}
 
 

@@ -1,4 +1,4 @@
-"""RESULTS.md with headlines and verdicts, and a page for each question behind it."""
+"""Pages of results: RESULTS.md with headlines and verdicts, and a page for each question."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def results_page(sections: Sequence[Section], archive: Sequence[Archived], pages
     sections, archive
         From `read_sections` and `read_archive`.
     pages
-        Folder of the questions' pages, as seen from this one.
+        Folder of the questions' pages, relative to this page.
     """
     parts = [
         f"# Is SCALE reproduced? {answer(sections)}\n",
@@ -85,7 +85,7 @@ def question_page(section: Section) -> str:
 
 
 def archive_page(archive: Sequence[Archived], folder: str) -> str:
-    """Return the page of the archive: what is in it, and why.
+    """Return the page of the archive: its records, and why each was replaced.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _verdicts(sections: Sequence[Section], pages: str) -> str:
 
 
 def _comparisons(findings: Sequence[Finding]) -> str:
-    """Return how many intervals there are, and what stays confirmed with a correction."""
+    """Return the number of comparisons, and which hold after correcting for their number."""
     tested = [finding for finding in findings if finding.p is not None]
     p_values = [finding.p or 0.0 for finding in tested]
     confirmed = [f.verdict == "confirmed" for f in tested]
@@ -172,7 +172,7 @@ def _archive_line(archive: Sequence[Archived], pages: str) -> str:
 
 
 def _page_columns(table: ResultsTable, wanted: Sequence[str]) -> list[str]:
-    """Return the columns of a page's table behind where, features and seeds."""
+    """Return the columns of a page's table after where, features and seeds."""
     columns = [name for name in wanted if name in table.columns]
     if table.versus is not None:
         columns.insert(columns.index(table.versus.measure) + 1, VERSUS)
@@ -189,7 +189,7 @@ def _page_table(table: ResultsTable, columns: Sequence[str]) -> str:
 
 
 def _rows(rows: Sequence[Group]) -> list[tuple[int, Group, str, bool]]:
-    """Return the rows with where they are; a floor that is the same on all streams stands once."""
+    """Return each row with its place; a floor that is equal on all streams appears once."""
     once: dict[tuple[str, str], list[int]] = defaultdict(list)
     for i, row in enumerate(rows):
         if row.is_floor:
@@ -215,13 +215,13 @@ def _agree(one: Group, other: Group) -> bool:
 
 
 def _special(table: ResultsTable) -> list[str]:
-    """Return what is special in all runs on a dataset."""
+    """Return the non-default options that all runs on a dataset share."""
     panels = dict.fromkeys(row.panel for row in table.rows if ", " in row.panel)
     return [f"{dataset}: {special}." for dataset, _, special in (p.partition(", ") for p in panels)]
 
 
 def _verdict_tables(findings: Sequence[Finding]) -> list[str]:
-    """Return a line for each claim in each place, and likely reasons for what is not confirmed."""
+    """Return tables of claims by dataset and stream, with reasons if they are not confirmed."""
     parts = []
     for title, of_paper in (("The paper's claims", True), ("Our claims", False)):
         found = [finding for finding in findings if finding.of_paper is of_paper]
@@ -289,7 +289,7 @@ def _versions(records: Sequence[Record]) -> str:
 
 
 def _hours(records: Sequence[Record]) -> str:
-    """Return the time of the CPU in hours, or of the clock where it was not measured."""
+    """Return the CPU time in hours; runs without it count with their wall-clock time."""
     timings = [record["summary"]["timing"] for record in records]
     seconds = sum(timing.get("cpu_seconds", timing["wall_seconds"]) for timing in timings)
     return f"{seconds / 3600:.1f}"

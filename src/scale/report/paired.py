@@ -15,7 +15,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Difference:
-    """How much more one has than the other, on average over seeds."""
+    """The mean difference of two groups over seeds."""
 
     mean: float
     interval: tuple[float, float] | None
@@ -23,7 +23,7 @@ class Difference:
     pairs: int
 
     def text(self, digits: int = 2) -> str:
-        """Return it for a cell.
+        """Return the difference as text, with its interval.
 
         Examples
         --------
@@ -54,7 +54,7 @@ def paired_values(values: Mapping[int, float], others: Mapping[int, float]) -> l
 def paired_difference(
     values: Mapping[int, float], others: Mapping[int, float]
 ) -> Difference | None:
-    """Return values minus others over their common seeds; None when there are none.
+    """Return values minus others over their common seeds; None without common seeds.
 
     Parameters
     ----------
@@ -137,14 +137,14 @@ def differences_against(
     groups
         Rows of a table.
     name
-        All of a row's name; or its variant, its method or its floor, when only one has that.
+        A row's full name; or its variant, method or floor, if only one row has it.
     measure
-        What is compared.
+        Measure to compare.
 
     Returns
     -------
     differences
-        None for rows that share no seed with it, for itself, and where there is none of the name.
+        None for the row itself, for rows without common seeds, and on streams without that row.
     """
     places = {group.place for group in groups}
     if not any(find_group(groups, place, name) for place in places):
@@ -162,20 +162,20 @@ def differences_against(
 
 
 def find_group(groups: Sequence[Group], place: Place, name: str) -> Group | None:
-    """Return the group called `name` on a dataset and stream; None when there is none.
+    """Return the group called `name` on a dataset and stream, or None.
 
-    Of groups that differ in nothing but the code, the last of known code is taken. Raises when
-    several groups of other settings have the name, and it is not all of one's name.
+    If groups differ only in the code, the last one of known code is returned. If groups of
+    different settings have the name, and it is not the full name of one, raise `InputError`.
     """
     here = [group for group in groups if group.place == place]
     called = [group for group in here if group.name == name]
     called = called or [group for group in here if group.base == name]
     called = called or [group for group in here if name in group.other_names]
     if len({group.base for group in called}) > 1:
-        told = "; ".join(group.name for group in called)
+        names = "; ".join(group.name for group in called)
         raise InputError(
             f"{len(called)} rows on {' '.join(place)} are {name!r}; give all of one row's name: "
-            f"{told}"
+            f"{names}"
         )
     return max(reversed(called), key=lambda group: bool(group.code), default=None)
 
@@ -183,7 +183,7 @@ def find_group(groups: Sequence[Group], place: Place, name: str) -> Group | None
 def find_pair(
     groups: Sequence[Group], first: tuple[Place, str], other: tuple[Place, str]
 ) -> tuple[Group | None, Group | None]:
-    """Return two groups by place and name: both of known code if there are such, or both not."""
+    """Return two groups by place and name, both of known code if possible, else both of unknown."""
     for known in (True, False):
         of_code = [group for group in groups if bool(group.code) is known]
         found = find_group(of_code, *first), find_group(of_code, *other)

@@ -1,4 +1,4 @@
-"""The paper's own values, from the built-in experiments, and the settings that they are about."""
+"""The paper's values, from the built-in experiments, and the settings that they belong to."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from scale.report.names import (
 )
 
 MAY_DIFFER = ("steps_per_batch", "evaluations", *NO_SETTINGS, *OF_THE_STREAM)
-"""Settings that do not decide which of the paper's values a run is about."""
+"""Settings that may differ from those of the paper's value."""
 
 
 def paper_value(settings: Settings) -> float | None:
-    """Return the paper's kNN of the variant that has these settings; None when there is none.
+    """Return the paper's kNN of the variant with these settings, or None.
 
-    Data and evaluation must be the dataset's defaults, and each recorded parameter must be that
-    of the variant or of a preset of it. Only the updates for each batch may differ.
+    Data and evaluation must be the dataset's defaults. Each recorded parameter must be that of the
+    variant or of one of its presets. Only the updates for each batch may differ.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def paper_value(settings: Settings) -> float | None:
 
 @lru_cache(maxsize=64)
 def _variants(dataset: str) -> list[tuple[set[tuple[str, str]], float]]:
-    """Return the settings of each variant that the paper has a value for."""
+    """Return the settings and the value of each variant with a value in the paper."""
     found = []
     for experiment in list_experiments():
         if experiment.measure != "knn" or dataset not in experiment.paper:

@@ -1,4 +1,4 @@
-"""Records from runs, benches and files, and the choice among them."""
+"""Read and select records of runs, benches and files."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ def read_sources(sources: Iterable[Path]) -> list[Record]:
 
 
 def keep_records(sources: Iterable[Path], path: Path) -> int:
-    """Add the runs in folders to a file of records and return how many were new.
+    """Add the runs in folders to a file of records; return how many were new.
 
-    Files of records among the sources are kept already.
+    Files of records among the sources are ignored.
     """
     records = read_sources(source for source in sources if source.is_dir())
     return append_unique(map(portable, filter(is_of_run, records)), path, run_key)
 
 
 def is_of_run(record: object) -> bool:
-    """Whether a line of a file is the record of a run; evaluations and benchmarks are not."""
+    """Return whether a line of a file is the record of a run, not of an evaluation or benchmark."""
     return isinstance(record, dict) and "run" in record and "summary" in record
 
 
 def runs_of(records: Sequence[Record]) -> list[Record]:
-    """Return the records of runs, of which there must be some."""
+    """Return the records of runs; raise `InputError` if there are none."""
     found = [record for record in records if is_of_run(record)]
     if not found:
         raise InputError(
-            f"there are no records of runs in what was given, {len(records)} line(s) in all; "
+            f"there are no records of runs among the {len(records)} line(s) given; "
             "scale run and scale bench make them"
         )
     return found
@@ -72,18 +72,18 @@ def select(
     datasets: Names = (),
     streams: Names = (),
 ) -> Selection:
-    """Read the records of runs and keep those that are asked for.
+    """Return the records of runs that match the options, with their experiment and measure.
 
     Parameters
     ----------
     sources
         Files of records, folders of benches, folders of finished runs.
     experiment
-        Only the records of this one; needed when there are several.
+        Name of one experiment; needed if there are records of several.
     measure
-        What is drawn. The default is the experiment's own measure, or kNN.
-    methods
-        Methods or variants to keep, all when empty; likewise `datasets` and `streams`.
+        Measure to draw. The default is the experiment's, or kNN.
+    methods, datasets, streams
+        Names to keep; empty keeps all. `methods` may also name variants.
     """
     sources = list(sources)
     found, folders = _read(sources)
@@ -106,13 +106,13 @@ def choose(
 
 
 def run_id(record: Record) -> str:
-    """Return what a record has in common with the folder that it was made from."""
+    """Return a key that a record shares with the folder of its run."""
     run = {**record["run"], "threads": None}
     return json.dumps([run, code_of(record).get("digest")], sort_keys=True)
 
 
 def _read(sources: Iterable[Path]) -> tuple[list[Record], dict[str, Path]]:
-    """Return the records, and the folders of their runs where there are any."""
+    """Return the records, and the folders of their runs if they exist."""
     records: list[Record] = []
     folders: dict[str, Path] = {}
     for source in sources:
@@ -123,12 +123,12 @@ def _read(sources: Iterable[Path]) -> tuple[list[Record], dict[str, Path]]:
             if folder is not None and is_of_run(record):
                 folders[run_id(record)] = folder
                 if "curve" not in record and (curve := read_curve(folder)):
-                    record["curve"] = curve  # the record is older than curves in records
+                    record["curve"] = curve  # older records have no curve
     return records, folders
 
 
 def _records_path(source: Path) -> Path:
-    """Return where the records are: in a bench's folder, or the source itself."""
+    """Return the path of the records: in a bench's folder, or the source itself."""
     if not source.is_dir() or (source / "config.json").is_file():
         return source
     records = source / "records.jsonl"
@@ -137,7 +137,7 @@ def _records_path(source: Path) -> Path:
     if not records.is_file():
         raise InputError(
             f"{source} is neither the folder of a run (no config.json) nor of a bench "
-            "(no records.jsonl)"
+            "(no records.jsonl); give one of these, or a file of records"
         )
     return records
 
@@ -161,7 +161,7 @@ def _one_experiment(records: list[Record], wanted: str | None) -> str | None:
 
 
 def _load(name: str, sources: Iterable[Path]) -> Experiment | None:
-    """Return the experiment as it was run, or the built-in one, or nothing."""
+    """Return the experiment from the bench's folder, or the built-in one, or None."""
     for source in sources:
         beside = (source if source.is_dir() else source.parent) / f"{name}.toml"
         if beside.is_file():
@@ -169,7 +169,7 @@ def _load(name: str, sources: Iterable[Path]) -> Experiment | None:
     try:
         return load_experiment(name)
     except UnknownNameError:
-        return None  # the user's own, whose file is elsewhere
+        return None  # a user's experiment, whose file is elsewhere
 
 
 def _keep(

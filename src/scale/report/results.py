@@ -1,4 +1,4 @@
-"""The questions in a folder of results: records, notes on them, and what they answer."""
+"""The questions in a folder of results: records, notes on them, and answers."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ TEMPLATE = re.compile(r"\{(\w+):([^{}@]+)@([^{}@]+)\}")
 
 
 class Notes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What the file beside some records says about them."""
+    """Notes on records, from the file NAME.toml beside NAME.jsonl."""
 
     question: str
     answer: str
-    """In a sentence; its numbers are templates that the records fill."""
+    """The answer in a few sentences; the records fill in its numbers (see `TEMPLATE`)."""
     order: int = 100
     """Place among the questions."""
     about: str = ""
-    """What was compared, and on what."""
+    """The compared methods, the data and the stream."""
     commands: list[str] = []
     """Commands that make the records."""
     in_full: list[str] = []
-    """Commands that run it without the cuts."""
+    """Commands that run it in full, like the paper."""
     cut: str = ""
-    """What is cut, compared with the paper."""
+    """Cuts compared with the paper."""
     columns: list[str] = []
     """Measures of the table."""
     against: str | None = None
-    """The row that the others are compared with."""
+    """The row to compare the others with."""
     figure: str | None = None
-    """Kind of the figure; none when not given."""
+    """Kind of the figure; None draws no figure."""
     levels_why: str = ""
-    """The most likely reason for a value that is not the paper's."""
+    """The most likely reason for values that differ from the paper's."""
     claims: list[Claim] = []
 
 
 class ArchiveNotes(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What the file beside archived records says about them."""
+    """Notes on archived records."""
 
     title: str
     why: str
@@ -77,19 +77,19 @@ class Section:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """Return what the records say about the claims and about the paper's values."""
+        """Return the verdicts on the claims and on the paper's values."""
         rows = self.table.rows
         of_claims = [finding for claim in self.notes.claims for finding in check_claim(claim, rows)]
         return of_claims + check_levels(rows, self.notes.levels_why)
 
     @cached_property
     def answer(self) -> str:
-        """Return the answer, its numbers filled in from the records."""
+        """Return the answer with its numbers filled in."""
         return TEMPLATE.sub(lambda found: self._number(*found.groups()), self.notes.answer)
 
     @property
     def _compared(self) -> str | None:
-        """Return the measure that rows are compared by."""
+        """Return the measure to compare, or None without a comparison."""
         first = next((name for name in self.notes.columns if name in MEASURES), None)
         return first if self.notes.against else None
 
@@ -108,7 +108,8 @@ class Section:
             if len(values) == 2 and (difference := paired_difference(*values)):
                 return difference.text(1)
         raise InputError(
-            f"the answer of {self.name} needs {measure} of {names} on {place}, and no record has it"
+            f"the answer of {self.name} needs {measure} of {names} on {place}, and no record has "
+            "it; add the records or change the answer"
         )
 
 
@@ -122,12 +123,12 @@ class Archived:
 
 
 def read_sections(folder: Path) -> list[Section]:
-    """Return the questions in a folder, in the order that their notes give.
+    """Return the questions in a folder, in the order of their notes.
 
     Parameters
     ----------
     folder
-        With files NAME.jsonl of records and NAME.toml of notes on them.
+        Folder with records, NAME.jsonl, and notes on them, NAME.toml.
     """
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}; expected one of records and notes")
@@ -141,7 +142,7 @@ def read_sections(folder: Path) -> list[Section]:
 
 
 def read_archive(folder: Path) -> list[Archived]:
-    """Return what lies in the folder `archive` of a folder of results."""
+    """Return the records in the folder `archive` of a folder of results."""
     return [
         Archived(path.stem, records, read_toml(path.read_text(), ArchiveNotes, str(path)))
         for path, records in _with_records(folder / ARCHIVE)
@@ -149,10 +150,10 @@ def read_archive(folder: Path) -> list[Archived]:
 
 
 def archive_replaced(folder: Path) -> int:
-    """Move replaced records to the folder `archive` and return how many there were.
+    """Move replaced records to the folder `archive`; return their number.
 
-    A record without code is replaced when one of known code, in the same file, has its seed and
-    every setting that it recorded.
+    A record without code is replaced if a record of known code in the same file has its seed and
+    all its recorded settings.
     """
     moved = 0
     for path, records in _with_records(folder):

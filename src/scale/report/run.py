@@ -33,7 +33,7 @@ def draw_run(folder: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        The pictures; none for data without labels, in which there is nothing to colour by.
+        The pictures; none for data without labels.
     """
     config = RunConfig.read(folder)
     names: list[str] = json.loads((folder / "config.json").read_text())["data"]["class_names"]
@@ -91,7 +91,7 @@ def draw_dataset_streams(
 
 
 def _images_in_memory(folder: Path) -> NDArray[np.uint8] | None:
-    """Return the images in a run's memory at the end, the oldest first, if its learner is kept."""
+    """Return the images in a run's final memory, oldest first; None without a saved learner."""
     if not (folder / "learner.safetensors").is_file():
         return None
     memory = load_learner(folder).memory_

@@ -1,4 +1,4 @@
-"""The order in which the classes arrive."""
+"""Pictures of streams: the share of each class over time."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ NAMED = 20
 def draw_streams(
     pictures: Mapping[str, ArrayLike], class_names: Sequence[str], path: str | Path
 ) -> None:
-    """Draw streams one below the other: class over time, stronger where its share is larger.
+    """Draw streams below each other: classes over time, darker for a larger share.
 
-    Classes have the colours that they have in the other pictures of a run.
+    Classes have the same colours as in the other pictures of a run.
 
     Parameters
     ----------
     pictures
-        For each stream its ``(bins, T)`` fractions: the share of each class in each bin.
+        Name of each stream, and the share of each class in each bin, ``(bins, T)``.
     class_names
         The `T` names.
     path
@@ -73,7 +73,7 @@ def draw_streams(
 
 
 def name_classes(axes: Axes, names: Sequence[str]) -> None:
-    """Name the rows of a picture, or number some of them when there are many."""
+    """Name the rows of a picture, or number some of them if there are many."""
     if len(names) <= NAMED:
         axes.set_yticks(range(len(names)), names, fontsize=7.5 if len(names) <= 12 else 6.5)
         axes.tick_params(axis="y", length=0)

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 COLUMNS = (*MEASURES, "paper", "code")
-"""What can be shown of a row, by the name that `--columns` takes."""
+"""Names of columns for `--columns`."""
 IN_SHORT = ("knn", "acc", "time", "memory", "paper")
-"""Columns of a terminal and of LaTeX when none are named."""
+"""Default columns of a terminal and of LaTeX."""
 LESS_NEEDED = ("time", "memory", "acc", "paper")
 """Columns that a narrow terminal leaves out, in this order."""
 VERSUS = "versus"
-"""The column of differences; it stands behind the measure that is compared."""
+"""The column of differences, after the compared measure."""
 UNKNOWN_CODE, OLD_SETTINGS = "†", "‡"
 DIFFERENCE = (
     *("against", "against_measure", "difference", "difference_low", "difference_high"),
@@ -46,12 +46,12 @@ DIFFERENCE = (
 
 @dataclass(frozen=True)
 class ResultsTable:
-    """Rows, and the columns that are shown."""
+    """The rows and columns of a table."""
 
     rows: list[Group]
     columns: list[str]
     cpu_time: bool
-    """Whether time is that of the CPU; otherwise it is that of the clock."""
+    """Whether `time` is CPU time; otherwise it is wall-clock time."""
     versus: Versus | None = None
 
     def title(self, column: str) -> str:
@@ -65,7 +65,7 @@ class ResultsTable:
         return MEASURES[column].title if column in MEASURES else column
 
     def cell(self, i: int, column: str) -> str:
-        """Return what stands in a column of row `i`."""
+        """Return the text in a column of row `i`."""
         row = self.rows[i]
         if column == "paper":
             return "" if row.paper is None else f"{row.paper:.2f}"
@@ -80,7 +80,7 @@ class ResultsTable:
         return text if difference.pairs == row.seeds else f"{text} (n={difference.pairs})"
 
     def name(self, i: int) -> str:
-        """Return a row's name, with marks for what only some of the rows did not record."""
+        """Return a row's name, with marks if it lacks a record that other rows have."""
         row, marks = self.rows[i], ""
         if not row.code and row.name == row.base and any(other.code for other in self.rows):
             marks += UNKNOWN_CODE
@@ -89,7 +89,7 @@ class ResultsTable:
         return f"{row.name} {marks}" if marks else row.name
 
     def notes(self) -> list[str]:
-        """Return what holds for all rows, and what the marks mean."""
+        """Return the shared settings, and the meaning of the marks."""
         notes, learners = [], self._learners()
         common = common_settings(learners)
         if common:
@@ -105,7 +105,7 @@ class ResultsTable:
         return notes
 
     def markdown(self) -> str:
-        """Return the table in Markdown, and below it the notes."""
+        """Return the table in Markdown, followed by the notes."""
         lines = []
         for i, row in enumerate(self.rows):
             cells = [self.cell(i, column) for column in self.columns]
@@ -139,7 +139,7 @@ class ResultsTable:
         return "\n".join([*tables, *(f"% {note}\n" for note in self.notes())])
 
     def csv(self) -> str:
-        """Return a line of numbers for each row: mean, standard deviation and n of each column."""
+        """Return a CSV line for each row: mean, standard deviation and n of each column."""
         names = [name for name in self.columns if name not in (VERSUS, "code")]
         lines = [self._titles(names), *(self._numbers(row, names) for row in self.rows)]
         if self.versus is not None:
@@ -153,7 +153,7 @@ class ResultsTable:
         Parameters
         ----------
         width
-            Leave out columns, the less needed first, until the numbers fit into it.
+            Leave out columns, in the order of `LESS_NEEDED`, until the numbers fit.
         """
         return [self._of_place(place, of_rows, width) for place, of_rows in self._places()]
 
@@ -213,17 +213,16 @@ def make_table(
 ) -> ResultsTable:
     """Return a table of records: a row for each setting and for each floor beside it.
 
-    Rows of a dataset and stream go from the best kNN to the worst.
+    Within a dataset and stream, rows are sorted from the best kNN to the worst.
 
     Parameters
     ----------
     records
-        What finished runs left; lines of other kinds among them are passed over.
+        Records of finished runs; other lines are ignored.
     columns
-        Names from `COLUMNS`; when none is given, all that have a value, but the code.
+        Names from `COLUMNS`. The default is all columns with a value, except the code.
     against
-        A row's name, its method or its variant: the others' differences to it are shown, paired
-        over seeds.
+        A row's name, method or variant. Adds the difference of each row to it, paired over seeds.
     measure
         The column that is compared. The default is the first of the `columns`, or kNN.
     floors
@@ -234,7 +233,7 @@ def make_table(
     if measure is not None:
         _check(measure, "measure", MEASURES)
     if measure is not None and against is None:
-        raise InputError("a measure is compared with a row; name it too: --against NAME")
+        raise InputError("a measure is compared with a row; add --against NAME")
     runs = runs_of(records)
     groups = make_groups(runs)
     beside = floors_of(groups)
@@ -261,7 +260,7 @@ def _floor_names(floors: Sequence[str]) -> set[str]:
 
 
 def _difference_lines(versus: Versus) -> list[list[Any]]:
-    """Return a line of titles, and one for each row that is compared or not."""
+    """Return a line of titles, and a line of differences for each row."""
     lines: list[list[Any]] = [list(DIFFERENCE)]
     for found in versus.differences:
         numbers: list[Any] = [None, None, None, 0]

@@ -1,4 +1,4 @@
-"""One run: stream -> learner -> evaluation -> record; checkpoints; exact resume."""
+"""One run: stream, learner, evaluation and record, with checkpoints and exact resume."""
 
 from scale.runs.code import code_label, code_of
 from scale.runs.config import RunConfig

@@ -1,4 +1,4 @@
-"""How a run begins or goes on: its folder, its data, its learner, and its config."""
+"""Start or resume a run: its folder, its data, its learner and its config."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from scale.streams import class_over_time
 
 
 def claim(out: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:
-    """Make the folder; or, to go on, return the config in it after checking that it is this run."""
+    """Make the folder of a new run, or return the config of a resumed run after checking it."""
     if resume and has_begun(out):
         begun = read_config(out)
         _refuse_other_options(out, config)
@@ -34,7 +34,9 @@ def claim(out: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
+        raise InputError(
+            f"cannot make the folder {out}: {error.strerror}; choose another --out"
+        ) from error
     return None
 
 
@@ -49,7 +51,7 @@ def _refuse_other_options(out: Path, config: RunConfig) -> None:
 
 
 def _options(config: RunConfig) -> dict[str, Any]:
-    """Return all options and parameters that may not change when a run goes on."""
+    """Return all options and parameters that a resumed run may not change."""
     options = complete(config).to_json()
     del options["threads"]
     params = options.pop("params")
@@ -58,7 +60,7 @@ def _options(config: RunConfig) -> dict[str, Any]:
 
 
 def set_up(config: RunConfig, out: Path, begun: dict[str, Any] | None, display: Display) -> Setting:
-    """Load the data and start the learner; write the config, or check that the data is the same."""
+    """Load the data and start the learner; write the config, or check that data did not change."""
     _set_threads(config, begun, display)
     protocol = None if begun is None else _stored_protocol(out, begun)
     setting = prepare(config, display.loading, protocol)
@@ -76,7 +78,7 @@ def set_up(config: RunConfig, out: Path, begun: dict[str, Any] | None, display: 
 
 
 def _set_threads(config: RunConfig, begun: dict[str, Any] | None, display: Display) -> None:
-    """Use the number of threads that the run began with, unless the user gives one."""
+    """Use the run's first number of threads, unless the user gives another."""
     before = None if begun is None else begun.get("threads")
     threads = config.threads or before or torch.get_num_threads()
     if before is not None and threads != before:
@@ -102,7 +104,7 @@ def _tell_versions(before: dict[str, str], display: Display) -> None:
 
 
 def _note_code(out: Path, begun: dict[str, Any], config: RunConfig, display: Display) -> None:
-    """Record that other code goes on with the run, and say so."""
+    """Record and report that other code resumes the run."""
     later = begun.get("later_code", [])
     last, now = (later or [begun.get("code")])[-1], code_of(config)
     if last is None or last["digest"] == now["digest"]:

@@ -1,4 +1,4 @@
-"""Checkpoints: each is written whole or not at all; the last two are kept."""
+"""Checkpoints of a run: written atomically; the last two are kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Checkpoints:
     Parameters
     ----------
     folder
-        Where they are; made when the first is written.
+        Folder of the checkpoints; the first write creates it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -30,7 +30,7 @@ class Checkpoints:
     def write(self, cursor: int, state: dict[str, Tensor], meta: dict[str, Any]) -> Path:
         """Write the state after `cursor` images; keep it and the one before, delete all others.
 
-        Later checkpoints are deleted too: they are damaged, and the run resumed before them.
+        This also deletes later checkpoints: the run resumed before them because they are damaged.
         """
         path = self.folder / f"{cursor:010d}.safetensors"
         write_tensors(path, state, {"format": FORMAT, **meta})
@@ -38,7 +38,7 @@ class Checkpoints:
         kept = [one for one in paths if one.name <= path.name][-KEPT:]
         for other in set(paths) - set(kept):
             other.unlink(missing_ok=True)
-        for leftover in self.folder.glob(".*.part"):  # of a process that was killed while writing
+        for leftover in self.folder.glob(".*.part"):  # left by a killed process
             leftover.unlink(missing_ok=True)
         return path
 

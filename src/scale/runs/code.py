@@ -1,4 +1,4 @@
-"""Which code makes a run's numbers: a digest of its source, and the commit."""
+"""The code that makes a run's numbers: a digest of its source, and the commit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scale.streams import STREAMS
 
 PACKAGE = Path(__file__).resolve().parents[1]
 LOOP = "runs/run.py"
-FLOOR = "random"  # measured beside every run; the other floors are imported
+FLOOR = "random"  # every run measures it; the other floors are imported
 NOT_RECORDED = "code not recorded"
 GIT_SECONDS = 5.0
 LIBRARIES = {"torch", "torchvision", "numpy", "scipy", "sklearn"}  # a record has their versions
@@ -34,9 +34,9 @@ def code_of(config: RunConfig) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``digest``: 16 hex digits, of the source that can change the run's numbers. ``commit``: of
-        the git checkout that the package lies in, or None. ``changed``: whether the package has
-        changes that are not committed, or None without a checkout.
+        ``digest``: 16 hex digits of a hash of the source that can change the run's numbers.
+        ``commit``: that of the package's git checkout, or None. ``changed``: whether the package
+        has uncommitted changes, or None without a checkout.
     """
     params = parameters(config.method, config.dataset, given=config.params)
     named = (
@@ -49,7 +49,7 @@ def code_of(config: RunConfig) -> dict[str, Any]:
     )
     roots = [Source("scale.runs.run", PACKAGE / LOOP)]
     for registry, name in named:
-        if name in registry:  # a folder is no registered dataset, a module no registered encoder
+        if name in registry:  # not a folder of images, and not a user's module
             roots += sources_of(registry[name])  # type: ignore[index]
         elif name is not None and not isinstance(name, str):
             roots += sources_of(name)
@@ -57,7 +57,7 @@ def code_of(config: RunConfig) -> dict[str, Any]:
 
 
 def code_label(record: Mapping[str, Any]) -> str:
-    """Return a record's code in short; a run that went on with other code has several.
+    """Return a record's code as text; a run that other code resumed has several.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def code_label(record: Mapping[str, Any]) -> str:
 
 
 def digests_in(record: Mapping[str, Any]) -> list[str]:
-    """Return the digests of all code that worked on a record's run; none if not recorded."""
+    """Return the digests of all code that ran a record's run; empty if not recorded."""
     codes = [record.get("code"), *record.get("later_code", ())]
     return [code["digest"] for code in codes if code]
 
@@ -93,7 +93,7 @@ def _sources(kind: Any) -> list[Source]:
             continue
         try:
             path = inspect.getsourcefile(one)
-        except (TypeError, OSError):  # typed at a prompt: there is no source
+        except (TypeError, OSError):  # defined at a prompt, without source
             continue
         if path is not None and Path(path).is_file():
             found.append(Source(module, Path(path).resolve()))

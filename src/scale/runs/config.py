@@ -1,4 +1,4 @@
-"""The options of a run: all that decides its numbers, the code apart."""
+"""The options of a run: together with the code, they decide its numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RunConfig:
     dataset: str = "digits"
     """Name of a dataset, hub id, folder of images, .npy or .npz."""
     stream: str = "seq"
-    """Order of arrival of the images; as-is for data without labels."""
+    """Order of the images; use as-is for data without labels."""
     method: str = DEFAULT_METHOD
     """The learner: a name, or a file of your own (path.py, path.py:Class). Its parameters are
     options too."""
@@ -36,9 +36,9 @@ class RunConfig:
     label: str | None = None
     """Label column of a hub dataset, for example fine_label."""
     image_size: int | None = None
-    """Resize images to this side; the short side is scaled, the centre kept. By default images of
-    your own folder that are larger than 64 pixels become 64; others keep their size. Smaller
-    images make a run faster."""
+    """Resize images to this side: scale the short side, crop the centre. By default, images of your
+    own folder that are larger than 64 pixels become 64; others keep their size. Smaller images
+    make a run faster."""
     on_bad: Literal["stop", "skip"] = "stop"
     """Stop at a file that is not a readable image, or skip it."""
     stream_batch: int | None = None
@@ -52,16 +52,16 @@ class RunConfig:
     """Number of evaluations along the stream, the last one at its end. Fewer are faster."""
     bank_size: int | None = None
     """Labelled images in the bank of the kNN and the linear probe. Default: the dataset's, or 100 a
-    class."""
+    class and at most 5000."""
     validation: bool = False
     """Evaluate on images held out of the train split. Use it to choose settings."""
     threads: int | None = None
-    """Threads of torch. Default: one per core; a resumed run keeps its own number."""
+    """Threads of torch. Default: torch's, usually one per core; a resumed run keeps its number."""
     params: tyro.conf.Fixed[dict[str, Any]] = field(default_factory=dict)
     """Parameters of the method."""
 
     def check(self) -> None:
-        """Raise `InputError` for a value that no run can have."""
+        """Raise `InputError` for a value that is not allowed."""
         for name in ("evaluations", "stream_batch", "samples_per_class", "bank_size", "threads"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -81,7 +81,7 @@ class RunConfig:
         described = read_config(folder)
         try:
             config = cls(**described["run"])
-            # The method's file is where it was when the run began, whatever the folder is.
+            # Find the method's file at its recorded path, independent of the current folder.
             METHODS.locate(config.method, described.get("learner", {}).get("file"))
             return config
         except (KeyError, TypeError) as error:
@@ -89,15 +89,15 @@ class RunConfig:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return what a run recorded when it began: options, learner, data, versions, code."""
+    """Return the record of a run's start: options, learner, data, versions, code."""
     path = folder / CONFIG
     if not path.is_file():
-        raise InputError(f"{folder} holds no run: there is no {path.name} in it")
+        raise InputError(f"{folder} holds no run: there is no {path.name} in it; check the path")
     return read_json(path, "put back a copy of it, or start again with a new --out")
 
 
 def has_begun(folder: Path) -> bool:
-    """Whether `folder` holds a run that can be resumed."""
+    """Return whether `folder` holds a run that can be resumed."""
     return (folder / CONFIG).exists() or any((folder / "checkpoints").glob("[0-9]*"))
 
 

@@ -21,7 +21,7 @@ SHOWN = {name: measure for name, measure in MEASURES.items() if measure.on_scree
 
 
 class Display:
-    """Shows nothing; the base of those that do."""
+    """Shows nothing; the base class of the other displays."""
 
     def __enter__(self) -> Self:
         return self
@@ -30,25 +30,25 @@ class Display:
         """Stop showing."""
 
     def loading(self, done: int, total: int) -> None:
-        """Images are being decoded."""
+        """Show that `done` of `total` images are decoded."""
 
     def message(self, text: str) -> None:
-        """Say something."""
+        """Show a line of text."""
 
     def start(self, config: RunConfig, setting: Setting) -> None:
-        """The stream is about to begin, or to go on."""
+        """Show that the stream starts or resumes."""
 
     def floors(self, floors: dict[str, dict[str, Any]]) -> None:
-        """The floors were measured."""
+        """Show the floors."""
 
     def batch(self, record: dict[str, Any]) -> None:
-        """A batch was learned."""
+        """Show the record of a batch."""
 
     def evaluation(self, record: dict[str, Any]) -> None:
-        """The learner was evaluated."""
+        """Show an evaluation."""
 
     def finish(self, summary: dict[str, Any]) -> None:
-        """The run has ended."""
+        """Show the summary of a finished run."""
 
 
 class PlainDisplay(Display):
@@ -94,7 +94,7 @@ class PlainDisplay(Display):
 
 
 class LiveDisplay(PlainDisplay):
-    """A panel that is redrawn: progress, speed, losses, last evaluation, time left."""
+    """A live panel: progress, speed, losses, last evaluation, time left."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console, seconds=float("inf"))
@@ -158,7 +158,7 @@ class LiveDisplay(PlainDisplay):
 
 
 class HealthWatch:
-    """Turns records into warnings; each is given once until its cause is gone."""
+    """Turns records into warnings; each appears once until its cause is gone."""
 
     def __init__(self, stream_batch: int = 0, images: int = 0) -> None:
         self.stream_batch = stream_batch
@@ -188,7 +188,7 @@ class HealthWatch:
         """Return the new warnings of an evaluation's record."""
         if "guard" not in record:
             return []
-        early = record["position"] <= self.images / 10  # the first updates may well do harm
+        early = record["position"] <= self.images / 10  # the first updates may lower the score
         told = Guard.from_json(record["guard"])
         warned, self._worse = self._worse, not early and not told.encoder_better
         if warned or not self._worse:
@@ -201,7 +201,7 @@ class HealthWatch:
 
 
 class _Clock:
-    """Speed and time left, counted from the start of this process."""
+    """Speed and time left, from the start of this process."""
 
     def __init__(self, position: int = 0, total: int = 0) -> None:
         self._first = self._position = position
@@ -226,7 +226,7 @@ class _Clock:
 def measures_table(rows: dict[str, dict[str, Any]], title: str) -> Table:
     """Return a table of measures; the last row is the learner's."""
     table = Table(title=Text(title, style="table.title"))  # a path in it may hold brackets
-    table.add_column("features", no_wrap=True)  # in a narrow terminal the titles are cut
+    table.add_column("features", no_wrap=True)  # a narrow terminal cuts the other titles
     *_, last = rows
     names = [name for name in SHOWN if name in rows[last]]
     for name in names:
@@ -242,7 +242,7 @@ def measures_table(rows: dict[str, dict[str, Any]], title: str) -> Table:
 
 
 def summary_table(summary: dict[str, Any]) -> Table:
-    """Return the learner's final measures beside the floors'."""
+    """Return a table of the learner's final measures and of the floors."""
     title = f"{summary['method']} on {summary['dataset']} {summary['stream']}"
     floors = {name: row for name, row in summary["floors"].items() if name != summary["method"]}
     table = measures_table({**floors, summary["method"]: summary}, title)

@@ -19,12 +19,12 @@ LUMA = np.array([0.299, 0.587, 0.114])
 
 
 class Embedded(NamedTuple):
-    """What `embed_images` wrote."""
+    """The output of `embed_images`."""
 
     shape: tuple[int, ...]
-    """Of the embeddings."""
+    """Shape of the embeddings."""
     names: Path | None
-    """The file that names the image of each row, one a line; None for images without names."""
+    """File with the name of each row's image, one per line; None for images without names."""
     skipped: tuple[str, ...]
     """Files that could not be read."""
 
@@ -40,7 +40,7 @@ def embed_images(
 ) -> Embedded:
     """Write the embeddings of `images` to the .npy file `out`.
 
-    For z.npy the names of image files go to z.files.txt.
+    For z.npy, the names of image files are in z.files.txt.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def embed_images(
     out
         The file to write.
     split
-        Which split. By default all images below a folder, in the order of their paths, and the
+        Split to embed. By default all images below a folder, in the order of their paths, and the
         train split of other sources.
     on_bad
         Stop at a file that is not a readable image, or skip it.

@@ -33,7 +33,7 @@ def describe_batch(setting: Setting, number: int) -> dict[str, Any]:
 def memory_by_class(
     learner: Learner, labels: np.ndarray | None, num_classes: int
 ) -> list[int] | None:
-    """Count the images in memory by class; the learner itself knows only their arrival."""
+    """Return the number of images in memory by class; None without a memory or labels."""
     if learner.memory_ is None or labels is None:
         return None
     held = labels[learner.memory_.arrivals.numpy()]

@@ -24,14 +24,14 @@ class RunInterrupted(ScaleError):
 
 
 class Interrupts:
-    """Within the block the first Ctrl-C (or SIGTERM) is noted; the second stops at once.
+    """Within the block, the first Ctrl-C or SIGTERM sets `requested`; the second stops at once.
 
     Parameters
     ----------
     tell
         Called with a message for the user.
     plan
-        What happens after the first signal. It may be changed inside the block.
+        Message for the first signal. It may be changed inside the block.
     """
 
     def __init__(self, tell: Callable[[str], None], plan: str = IN_STREAM) -> None:

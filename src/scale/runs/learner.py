@@ -18,7 +18,7 @@ def load_learner(folder: Path, warn: Callable[[str], None] = warnings.warn) -> L
     Parameters
     ----------
     folder
-        Of the run.
+        Folder of the run.
     warn
         Called with a message for each damaged checkpoint.
     """
@@ -28,6 +28,6 @@ def load_learner(folder: Path, warn: Callable[[str], None] = warnings.warn) -> L
         return load(final, method=method)
     found = Checkpoints(folder / "checkpoints").read(warn)
     if found is None:
-        raise InputError(f"the run in {folder} has no checkpoint yet")
+        raise InputError(f"the run in {folder} has no checkpoint yet; wait for its first one")
     state, meta = found
     return restore(state, meta["learner"], method=method, origin=str(folder))

@@ -1,4 +1,4 @@
-"""Evaluations along the stream, the floors beside them, and the summary at the end."""
+"""Evaluations along the stream, the floors, and the summary at the end."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ MAP_POINTS = 1000  # evaluation images whose features are kept for the embedding
 
 
 def measure(setting: Setting, out: Path, metrics: MetricsFile, *, full: bool) -> dict[str, Any]:
-    """Evaluate the learner, record the measures, and keep features for the embedding map.
+    """Evaluate the learner; record and return the measures; save features for the embedding map.
 
-    A learner with a memory is also compared with its start, which needs no labels.
+    The guard, which needs no labels, also compares a learner with its start.
 
     Parameters
     ----------
     full
-        Also measure kNN with the whole train split as bank, which is slow.
+        Also measure kNN with the whole train split as bank; this is slow.
     """
     position = setting.stream.cursor
     record: dict[str, Any] = {"kind": "evaluation", "position": position}
@@ -69,7 +69,7 @@ def measure_floors(
     display: Display,
     between: Callable[[], None] = lambda: None,
 ) -> dict[str, dict[str, Any]]:
-    """Evaluate the floors once per run: `random`, `pixels` and `pca` learn nothing.
+    """Evaluate the floors `random`, `pixels` and `pca` once per run; return their measures.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def measure_floors(
     learner = setting.learner
     random = None
     if setting.stream.cursor == 0:
-        # The learner before its first batch is the first point of its curve, and if it has an
-        # encoder then also the random one.
+        # The untrained learner is the first point of the curve. With an encoder, it is also the
+        # floor `random`.
         start = measure(setting, out, metrics, full=_has_encoder(learner))
         between()
         if _has_encoder(learner):
@@ -102,16 +102,16 @@ def measure_floors(
 
 
 def measure_again(folder: Path, bank_size: int | None) -> dict[str, dict[str, Any]]:
-    """Evaluate the learner of a run, and the floors, with a bank of another size."""
+    """Return the measures of a run's learner and of the floors with a bank of another size."""
     config = replace(RunConfig.read(folder), bank_size=bank_size)
     config.check()
     evaluator = prepare(config).evaluator
     if evaluator is None:
-        raise InputError(f"the run in {folder} has no labels to evaluate with")
+        raise InputError(f"the run in {folder} has no labels; the evaluation needs labelled data")
     learner = load_learner(folder)
     measures = {"random": evaluator(_untrained(config, learner).transform, full=True)}
     measures.update(_without_learning(learner, evaluator))
-    measures.pop(config.method, None)  # a floor's own run comes last, as every learner
+    measures.pop(config.method, None)  # if the method is a floor, list it only as the learner
     measures[config.method] = evaluator(learner.transform, full=True)
     return measures
 

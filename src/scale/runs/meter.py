@@ -8,14 +8,14 @@ from collections.abc import Mapping
 
 
 class Meter:
-    """Measures wall time, CPU time of all threads, and peak memory, from its creation on.
+    """Measures wall time, CPU time of all threads, and peak memory since its creation.
 
     On a shared machine, compare CPU times.
 
     Parameters
     ----------
     before
-        What `spent` returned in the stopped process. Keys missing from `before` are omitted.
+        Result of `spent` in the stopped process. Keys missing from `before` are omitted.
 
     Examples
     --------

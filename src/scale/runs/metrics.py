@@ -12,16 +12,19 @@ from scale._errors import DamagedFileError, ScaleError
 
 
 class MetricsFile:
-    """An append-only file of JSON lines that can be cut back to where a checkpoint was.
+    """An append-only file of JSON lines that can be truncated to its size at a checkpoint.
 
-    It holds nothing that depends on time: equal runs have equal files.
+    It holds no times, so equal runs have equal files.
     """
 
     def __init__(self, path: Path, size: int = 0) -> None:
-        """Open `path` and cut it to its first `size` bytes."""
+        """Open `path` and truncate it to `size` bytes."""
         path.touch()
         if path.stat().st_size < size:
-            raise ScaleError(f"{path} is shorter than at the last checkpoint; it was changed")
+            raise ScaleError(
+                f"{path} is shorter than at the last checkpoint; put back a copy of it, or start "
+                "again with a new --out"
+            )
         os.truncate(path, size)
         self.path = path
         self._file = open(path, "ab")  # noqa: SIM115 - closed by close()

@@ -1,4 +1,4 @@
-"""The one place where a dataset's card, a preset, a method's defaults and given values meet."""
+"""Merge a method's defaults, a dataset's card, a preset and the user's values, in one place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scale.runs.config import RunConfig
 
 OWN_SIDE = 64
 """Side that larger images of a user's own folder are resized to."""
-LOOKED_AT = 16  # files until one is a readable image
+LOOKED_AT = 16  # files to try until one is a readable image
 
 
 def parameters(
@@ -27,9 +27,10 @@ def parameters(
     preset: str | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return all parameters of a method on a dataset, the seed apart.
+    """Return all parameters of a method on a dataset, without the seed.
 
-    What comes later wins: the method's defaults, the dataset's card, the preset, `given`.
+    Later values override earlier ones: the method's defaults, the dataset's card, the preset,
+    `given`.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def parameters(
     preset
         Name of one of the method's presets.
     given
-        The user's own values.
+        The user's values.
 
     Examples
     --------
@@ -65,22 +66,22 @@ def parameters(
 
 
 def default_parameters(dataset: str, method: str) -> dict[str, Any]:
-    """Return all parameters of a method on a dataset when the user gives none, the seed apart."""
+    """Return the default parameters of a method on a dataset, without the seed."""
     return parameters(method, dataset)
 
 
 def default_stream_batch(dataset: str) -> int:
-    """Return the number of images in a stream batch when the user gives none."""
+    """Return the default number of images in a stream batch."""
     return card_for(dataset).stream_batch
 
 
 def default_image_size(dataset: str) -> int | None:
-    """Return the side that images are resized to when the user gives none.
+    """Return the default side that images are resized to; None keeps their size.
 
     Only images of a user's own folder are resized, if the first is larger than 64 pixels a side.
     """
     files: list[Path] = []
-    with contextlib.suppress(ScaleError, OSError):  # `load_dataset` says what is wrong
+    with contextlib.suppress(ScaleError, OSError):  # `load_dataset` reports it
         files = image_files(dataset) or []
     for file in files[:LOOKED_AT]:
         unreadable = (OSError, ValueError, Image.DecompressionBombError)
@@ -90,7 +91,7 @@ def default_image_size(dataset: str) -> int | None:
 
 
 def parameter_names(method: type[Learner]) -> set[str]:
-    """Return the names of a method's parameters, the seed apart."""
+    """Return the names of a method's parameters, without the seed."""
     return {field.name for field in dataclasses.fields(method)} - {"seed"}
 
 

@@ -1,4 +1,4 @@
-"""What a run costs, from a few updates of a second learner; the run itself is not changed."""
+"""Estimate the time of a run from a few updates of a second learner; the run does not change."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from scale.augment import resize
 from scale.runs.config import RunConfig
 from scale.runs.setting import Setting, make_learner
 
-FEW, MANY = 1, 3  # updates of two batches; their difference gives the time of one update
-FIRST_LOOK = 8  # images of the first guess
+FEW, MANY = 1, 3  # updates of two timed batches; the difference gives the time of one update
+FIRST_LOOK = 8  # images for the first guess
 WORTH_TELLING = 60.0  # seconds; shorter runs are not announced
-SMALL = 32  # side that is offered as a faster choice
+SMALL = 32  # side to suggest for a faster run
 
 
 class Cost(NamedTuple):
-    """Seconds of the parts of a run."""
+    """Times of the parts of a run, in seconds."""
 
     batch: float
-    """A stream batch, its updates apart."""
+    """A stream batch, without its updates."""
     update: float
     embedding: float
-    """One image through `transform`."""
+    """One image in `transform`."""
 
     def learning(self, batches: int, updates: int) -> float:
         """Return the seconds of a stream with `updates` updates per batch."""
@@ -49,18 +49,18 @@ def duration(seconds: float) -> str:
 
 
 def announce(config: RunConfig, setting: Setting) -> str | None:
-    """Return what a run will cost in one line, or None for a run of less than about a minute.
+    """Return the estimated time of a run as one line, or None if it is below about a minute.
 
     Parameters
     ----------
     config
-        With all parameters.
+        Config with all parameters.
     setting
-        Gives the images; its learner and stream are not touched.
+        Source of the images; its learner and stream do not change.
     """
     try:
         return _announce(config, setting)
-    except ScaleError:  # the run itself says what is wrong
+    except ScaleError:  # the run reports it
         return None
 
 
@@ -85,16 +85,16 @@ def _announce(config: RunConfig, setting: Setting) -> str | None:
 def measure_cost(
     config: RunConfig, setting: Setting, remembered: int, side: int | None = None
 ) -> Cost:
-    """Time a few updates of a new learner.
+    """Return the cost of a run, from a few timed updates of a new learner.
 
     Parameters
     ----------
     config
-        With all parameters.
+        Config with all parameters.
     setting
-        Gives the images and, for a method that needs them, the labels.
+        Source of the images and, if the method needs them, of the labels.
     remembered
-        Images to learn first, so that the memory has something to replay.
+        Number of images to learn first, so that the memory has images to replay.
     side
         Resize the images to this side first; None keeps them.
     """
@@ -119,7 +119,7 @@ def measure_cost(
 
 
 def _rough_guess(config: RunConfig, setting: Setting) -> float:
-    """Return the seconds of the stream judged by two updates of a few images."""
+    """Return the seconds of the stream, guessed from two updates with a few images."""
     images, labels = _first_images(setting, FIRST_LOOK, None)
     quick = {"steps_per_batch": 1} if "steps_per_batch" in config.params else {}
     learner = make_learner(dataclasses.replace(config, params={**config.params, **quick}))

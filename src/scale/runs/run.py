@@ -1,4 +1,4 @@
-"""One run: stream -> learner -> evaluation -> record, resumable at any moment."""
+"""One run: learn from a stream, evaluate and record; resumable at any moment."""
 
 from __future__ import annotations
 
@@ -42,29 +42,29 @@ def run(
 ) -> dict[str, Any]:
     """Run to the end, or resume a stopped run, and return its summary.
 
-    A run that is killed at any moment and resumed ends with the same metrics and weights, bit for
-    bit, as one that is not.
+    A killed and resumed run ends with the same metrics and weights, bit for bit, as an undisturbed
+    one.
 
     Parameters
     ----------
     config
-        What to run.
+        Options of the run.
     out
-        The run's folder: config, metrics, checkpoints, learner, summary.
+        Folder of the run: config, metrics, checkpoints, learner, summary.
     resume
-        Go on from the last checkpoint in `out`; start if there is no run yet.
+        Resume from the last checkpoint in `out`; start if there is no run yet.
     checkpoint_seconds
         Seconds between two checkpoints; 0 writes one after every batch.
     display
-        Shows progress; by default nothing is shown.
+        Shows progress. The default shows nothing.
     tell_cost
-        Say at the start how long the run will take, from a few updates of a second learner.
+        Show an estimate of the run's time at the start.
     """
     display = display or Display()
     config.check()
     given, config = config, complete(config)
     begun = claim(out, config, resume)
-    if begun is not None:  # an older version did not resize images of a folder
+    if begun is not None:  # keep the recorded size, also that of an older version's run
         config = replace(config, image_size=RunConfig.read(out).image_size)
     elif config.image_size != given.image_size:
         display.message(f"images are resized to {config.image_size} pixels a side (--image-size)")
@@ -114,7 +114,7 @@ def run(
 
 
 def evaluation_points(batches: int, evaluations: int) -> set[int]:
-    """Return after which batches to evaluate: evenly spread, the last one included.
+    """Return the batches to evaluate after: evenly spaced, with the last one.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def evaluation_points(batches: int, evaluations: int) -> set[int]:
 def _restore(
     setting: Setting, checkpoints: Checkpoints, out: Path, display: Display
 ) -> tuple[MetricsFile, Meter]:
-    """Load stream, learner and metrics from the newest checkpoint that is whole."""
+    """Restore stream, learner and metrics from the newest undamaged checkpoint."""
     found = checkpoints.read(display.message)
     if found is None:
         return MetricsFile(out / "metrics.jsonl"), Meter()
@@ -140,7 +140,7 @@ def _restore(
     setting.learner.load_state_dict(state)
     setting.stream.seek(meta["cursor"])
     display.message(f"going on from image {meta['cursor']} of {setting.stream.num_samples}")
-    # Older checkpoints hold only the wall time.
+    # Older checkpoints have only the wall time.
     spent = meta.get("spent") or {"wall_seconds": meta["elapsed_seconds"]}
     return MetricsFile(out / "metrics.jsonl", meta["metrics_bytes"]), Meter(spent)
 

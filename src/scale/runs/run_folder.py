@@ -16,7 +16,7 @@ SUMMARY_REMEDY = "delete it and run with --resume: the end of the run is then ma
 
 
 def read_json(path: Path, remedy: str) -> dict[str, Any]:
-    """Return the content of a JSON file of a run; `remedy` says what to do if it is damaged."""
+    """Return the content of a JSON file of a run; the error for a damaged one has `remedy`."""
     try:
         found = json.loads(path.read_bytes())
         if not isinstance(found, dict):

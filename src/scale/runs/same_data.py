@@ -1,4 +1,4 @@
-"""Whether a resumed run finds the data that it began with."""
+"""Check that a resumed run has the data that it began with."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from scale._errors import InputError
 from scale.evaluate import Evaluator
 from scale.streams import Stream
 
-PIXEL_BYTES = 2**28  # of pixels in a digest; larger data is sampled evenly
+PIXEL_BYTES = 2**28  # most pixels in a digest; larger data is sampled evenly
 CHUNK = 1024  # images copied at a time
 
 
 def digests(
     stream: Stream, labels: np.ndarray | None, evaluator: Evaluator | None
 ) -> dict[str, str]:
-    """Return SHA-256 digests of a run's data, to notice a change.
+    """Return SHA-256 digests of a run's data, to detect a change.
 
     Parameters
     ----------
     stream
-        Gives `order` and `pixels`.
+        The stream, for the digests `order` and `pixels`.
     labels
-        Class of each image in the order of the stream, for `labels`.
+        Class of each image in the order of the stream, for the digest `labels`.
     evaluator
-        Its evaluation set and its bank are `evaluation`.
+        Evaluation set and bank, for the digest `evaluation`.
     """
     found = {
         "order": _digest([stream.order]),
@@ -46,20 +46,20 @@ def digests(
 
 
 def refuse_other_data(dataset: str, then: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise `InputError` when the data is not what it was when the run began.
+    """Raise `InputError` if the data changed since the run began.
 
     Parameters
     ----------
     dataset
-        What the user calls it.
+        Name of the dataset, for the message.
     then, now
-        Results of `Setting.facts`. Facts that an older version did not record are not compared.
+        Results of `Setting.facts`. Facts missing from `then` are not compared.
     """
     change = _change(then, now)
     if change is not None:
         raise InputError(
-            f"the data in {dataset} changed since the run began: {change}; bring back the data as "
-            "it was, or start again with a new --out"
+            f"the data in {dataset} changed since the run began: {change}; restore the data, or "
+            "start again with a new --out"
         )
 
 
@@ -71,7 +71,7 @@ FACTS: dict[str, Callable[[Any], str]] = {
     "per_class": lambda counts: f"{counts} images by class",
     "evaluation": lambda counts: f"{counts} for the evaluation",
 }
-"""How to name each fact, the most informative first."""
+"""Text of each fact, the most informative first."""
 
 CHANGES = {
     "labels": "the images have other labels",
@@ -79,7 +79,7 @@ CHANGES = {
     "evaluation": "the images of the evaluation are others",
     "order": "the images come in another order",
 }
-"""What another digest means."""
+"""Meaning of a changed digest."""
 
 
 def _change(then: dict[str, Any], now: dict[str, Any]) -> str | None:
@@ -94,7 +94,7 @@ def _change(then: dict[str, Any], now: dict[str, Any]) -> str | None:
 
 
 def _spread(images: np.ndarray, indices: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the images at `indices`; of too many, an evenly spread part."""
+    """Yield the images at `indices`, or an evenly spaced part if there are too many."""
     step = -(-len(indices) * images[0].nbytes // PIXEL_BYTES)
     chosen = indices[::step]
     for at in range(0, len(chosen), CHUNK):

@@ -18,12 +18,12 @@ from scale.runs.same_data import digests
 from scale.streams import Stream, make_order
 
 SKIPPED_SHOWN = 5
-VALIDATION_SEED = 20_000_000  # far from any run's: validation images are the same for all seeds
+VALIDATION_SEED = 20_000_000  # fixed, so that validation images are the same for all seeds
 
 
 @dataclass
 class Setting:
-    """What one run works with. Labels reach only learners with `needs_labels`."""
+    """The objects of one run. Labels reach only learners with `needs_labels`."""
 
     stream: Stream
     learner: Learner
@@ -34,7 +34,7 @@ class Setting:
     class_names: tuple[str, ...]
     source: str
     available: int
-    """Images of the train split, before any was held out or left out."""
+    """Number of images in the train split, before any is held out or left out."""
     skipped: tuple[str, ...]
     notes: list[str] = field(default_factory=list)
     """Lines about the data, for the user."""
@@ -42,7 +42,7 @@ class Setting:
     def labels_for_learner(self, n: int) -> np.ndarray | None:
         """Return the classes of the last `n` images for a learner with `needs_labels`, else None.
 
-        This is the only way from labels to a learner.
+        Labels reach a learner only through this function.
         """
         if not self.learner.needs_labels or self.labels is None:
             return None
@@ -71,16 +71,16 @@ def prepare(
     progress: Callable[[int, int], None] | None = None,
     protocol: Protocol | None = None,
 ) -> Setting:
-    """Load the data, draw stream and evaluation sets, make the learner.
+    """Return the objects of a run: load the data, draw the sets, make stream and learner.
 
     Parameters
     ----------
     config
-        What to run.
+        Options of the run.
     progress
         Called with (done, total) while images are decoded.
     protocol
-        How much is streamed and evaluated; by default the dataset's.
+        Evaluation protocol; by default the dataset's.
     """
     train, test, why = _load(config, progress)
     notes = []
@@ -124,7 +124,7 @@ def prepare(
 
 
 def make_learner(config: RunConfig) -> Learner:
-    """Return the learner of a config; the dataset's card fills in what the user left open."""
+    """Return the learner of a config; the dataset's card sets parameters that the user did not."""
     params = parameters(config.method, config.dataset, given=config.params)
     return METHODS[config.method](**params, seed=config.seed)
 
@@ -133,8 +133,8 @@ def _fitting_learner(config: RunConfig, train: ImageSet) -> Learner:
     learner = make_learner(config)
     if learner.needs_labels and train.labels is None:
         raise InputError(
-            f"{config.method} with these parameters learns from labels, "
-            f"and {config.dataset} has none"
+            f"{config.method} with these parameters learns from labels, and {config.dataset} has "
+            "none; choose another method, or data with labels"
         )
     return learner
 

@@ -1,8 +1,8 @@
-"""A digest of the source that some modules reach by imports, for what can change a number.
+"""A digest of some modules and of all that they import, without what cannot change a number.
 
 Comments, docstrings, formatting, the annotations of functions and the texts of errors do not count.
-A package's ``__init__`` is a table of names: an import through it leads to the module that defines
-the name, so a new method does not change the digest of another.
+A package's ``__init__`` only maps names to modules: an import through it counts as an import of the
+module that defines the name. So a new method does not change the digest of another.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 LENGTH = 16  # hex digits of a digest
-SAYING = ("message", "warn")  # functions whose texts are only shown
+SAYING = ("message", "warn")  # functions whose texts only inform the user
 
 LEFT_OUT = {
     "scale._errors": "names of errors",
@@ -49,7 +49,7 @@ class Source(NamedTuple):
 class _Facts(NamedTuple):
     digest: str
     imports: tuple[tuple[str, str | None], ...]
-    """Modules and the names taken from them; None for a module as a whole."""
+    """Modules and the names imported from them; None for a whole module."""
 
 
 def digest_of(roots: Iterable[Source], package: Path) -> str:
@@ -90,20 +90,20 @@ def _is_of_scale(source: Source) -> bool:
 
 
 def _places(source: Source, package: Path) -> dict[str, Path]:
-    """Return where the packages and files lie whose imports count, by their first name."""
+    """Return the packages and files whose imports count: top-level name and path."""
     places = {"scale": package}
     if not _is_of_scale(source):
         top, *below = source.name.split(".")
-        if below:  # of a package that the user installed
+        if below:  # in a package that the user installed
             up = len(below) - (source.path.name != "__init__.py")
             places[top] = source.path.parents[up]
-        else:  # a file alone: those beside it may be imported
+        else:  # a single file, which may import the files beside it
             places |= {file.stem: file for file in source.path.parent.glob("*.py")}
     return places
 
 
 def _resolve(module: str, name: str | None, places: dict[str, Path]) -> Iterator[Source]:
-    """Yield the file that ``from module import name`` leads to, through tables of names."""
+    """Yield the file that defines the name in ``from module import name``."""
     top, *rest = module.split(".")
     at = places[top].joinpath(*rest)
     file, table = (at if at.is_file() else at.with_name(f"{at.name}.py")), at / "__init__.py"
@@ -115,13 +115,13 @@ def _resolve(module: str, name: str | None, places: dict[str, Path]) -> Iterator
             yield from _resolve(*homes[name], places)
         elif (at / f"{name}.py").is_file() or (at / name).is_dir():
             yield from _resolve(f"{module}.{name}", None, places)
-        else:  # defined in the table itself
+        else:  # defined in the ``__init__`` itself
             yield Source(module, table)
 
 
 @lru_cache(maxsize=1024)
 def _homes(table: Path, package: str) -> dict[str, tuple[str, str]]:
-    """Return where the names that an ``__init__`` imports come from."""
+    """Return the module and the original name of each name that an ``__init__`` imports."""
     found: dict[str, tuple[str, str]] = {}
     for node in ast.walk(ast.parse(table.read_bytes())):
         if isinstance(node, ast.ImportFrom):
@@ -134,7 +134,7 @@ def _homes(table: Path, package: str) -> dict[str, tuple[str, str]]:
 def _facts(module: str, path: Path) -> _Facts:
     tree = _Counted().visit(ast.parse(path.read_bytes()))
     found: list[tuple[str, str | None]] = []
-    whole = set()  # modules imported by `import x`, of which attributes are taken
+    whole = set()  # modules imported by `import x`, whose attributes count as imports
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             home = _absolute(node, module, is_package=path.name == "__init__.py")
@@ -158,7 +158,7 @@ def _absolute(node: ast.ImportFrom, module: str, *, is_package: bool) -> str:
 
 
 def _chain(node: ast.expr) -> list[str]:
-    """Return the names of ``a.b.c``; nothing for what is not such a chain."""
+    """Return the names of ``a.b.c``; empty for any other expression."""
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.Attribute):
@@ -168,7 +168,7 @@ def _chain(node: ast.expr) -> list[str]:
 
 
 class _Counted(ast.NodeTransformer):
-    """Keeps only what can change a number."""
+    """Removes the parts of a tree that cannot change a number."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
@@ -202,7 +202,7 @@ class _Counted(ast.NodeTransformer):
 
 
 class _Textless(ast.NodeTransformer):
-    """Blanks texts."""
+    """Replaces texts by empty ones."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         return ast.Constant("") if isinstance(node.value, str) else node

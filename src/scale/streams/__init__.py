@@ -1,4 +1,4 @@
-"""The order in which images arrive: the paper's five streams, `as-is`, and live sources."""
+"""Streams: the paper's five orders of images, `as-is`, and live sources."""
 
 from scale.streams import as_is, iid, seq, seq_bl, seq_cc, seq_im
 from scale.streams._registry import STREAMS, register_stream

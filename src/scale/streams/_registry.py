@@ -1,4 +1,4 @@
-"""Streams by name, and the function that a stream is."""
+"""The registry of streams, and the interface of a stream's function."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Indices = npt.NDArray[np.int64]
 
 
 class Order(Protocol):
-    """Puts the samples of all classes in the order in which they arrive."""
+    """Puts the samples of all classes in the order of a stream."""
 
     def __call__(self, by_class: list[Indices], rng: np.random.Generator) -> Indices:
-        """Return indices out of `by_class`, each at most once.
+        """Return indices from `by_class`, each at most once.
 
         Parameters
         ----------

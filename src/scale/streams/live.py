@@ -45,7 +45,7 @@ def batches(source: Iterable[Any], batch_size: int) -> Iterator[Images]:
 
 
 def _group(source: Iterable[Any], batch_size: int) -> Iterator[Images]:
-    pending: Images | None = None  # (batch_size, C, H, W), of which the first `filled` are set
+    pending: Images | None = None  # (batch_size, C, H, W); the first `filled` are set
     shape: ImageShape | None = None
     filled = 0
     for number, item in enumerate(source):

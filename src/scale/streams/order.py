@@ -1,4 +1,4 @@
-"""From labels to the order of a stream. Labels are used here and nowhere else."""
+"""Make the order of a stream from labels; the stream itself carries none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def make_order(
     seed: int = 0,
     num_samples: int | None = None,
 ) -> Indices:
-    """Draw the samples of a stream and put them in its order.
+    """Return the samples of a stream, drawn from the seed, in its order.
 
     All streams of one seed draw from the same samples of each class.
 
@@ -78,7 +78,7 @@ def make_order(
 def _draw(
     labels: Indices, samples_per_class: int | None, keep_all: bool, rng: np.random.Generator
 ) -> list[Indices]:
-    """Shuffle each class, classes by rising label, and keep its first U samples."""
+    """Return U random samples of each class, classes by rising label."""
     shuffled = rng.permutation(len(labels))
     grouped = shuffled[np.argsort(labels[shuffled], kind="stable")]
     counts = np.bincount(labels)

@@ -9,7 +9,7 @@ from scale.streams._registry import STREAMS, Indices
 
 @STREAMS.register("seq")
 def seq(by_class: list[Indices], rng: np.random.Generator) -> Indices:
-    """Give all of one class, then all of the next.
+    """Return all samples of one class, then all of the next.
 
     Examples
     --------

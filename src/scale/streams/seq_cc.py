@@ -9,7 +9,7 @@ from scale.streams._registry import STREAMS, Indices
 
 @STREAMS.register("seq-cc")
 def seq_cc(by_class: list[Indices], rng: np.random.Generator) -> Indices:
-    """Shuffle two neighbouring classes together, then the next two; an odd last one is alone.
+    """Shuffle two neighbouring classes together, then the next two; a last odd class is alone.
 
     Examples
     --------

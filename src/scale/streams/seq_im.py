@@ -9,7 +9,7 @@ from scale.streams._registry import STREAMS, Indices
 
 @STREAMS.register("seq-im")
 def seq_im(by_class: list[Indices], rng: np.random.Generator) -> Indices:
-    """Give V samples of one class, then V of the next, V uniform in [U/2, U] for each.
+    """Return V samples of each class, class by class, with V uniform in [U/2, U] for each.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The contract, as checks that anybody can run on a learner, policy, stream or encoder.
+"""Checks of the contract, for your own learner, policy, stream or encoder.
 
-Each check raises an `AssertionError` that says in one sentence which rule is broken and what to do.
-They need no pytest; with it, parametrise a test over `LEARNER_CHECKS` and the like.
+A failed check raises an `AssertionError` with the broken rule and what to do. Pytest is optional:
+with it, parametrise a test over `LEARNER_CHECKS`, `POLICY_CHECKS` and so on.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""The learner that a check looks at: small, and fed with generated images."""
+"""The learner that a check runs: small, with generated images."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Subject:
         return self.method(**{**self.params, **changes})
 
     def after(self, batches: int, **changes: Any) -> Learner:
-        """Return a learner that has seen that many batches of the one stream."""
+        """Return a learner after that many batches of the test stream."""
         return fit(self.new(**changes), 0, batches)
 
     def state_after(self, batches: int) -> dict[str, Tensor]:
@@ -70,7 +70,7 @@ class Subject:
             return state(self.after(batches))
 
     def require(self, kept: bool, broken: str) -> None:
-        """Raise an `AssertionError` that names the class unless the rule is kept."""
+        """Raise an `AssertionError` with the class and `broken` unless the rule is kept."""
         require(kept, f"{self.name}: {broken}")
 
     def refuses(self, call: Callable[[], object], what: str) -> None:
@@ -96,14 +96,14 @@ def _state_after(method: type[Learner], params: Any, batches: int) -> dict[str, 
 
 
 def fit(learner: Learner, first: int, last: int) -> Learner:
-    """Let a learner see batches `first` to `last` of one stream."""
+    """Learn batches `first` to `last` - 1 of the test stream; return the learner."""
     for seed in range(first, last):
         learn(learner, images(seed=seed))
     return learner
 
 
 def learn(learner: Learner, batch: Any) -> Learner:
-    """Let a learner see a batch, with made-up labels if it needs labels."""
+    """Learn a batch, with made-up labels if the learner needs labels; return the learner."""
     labels = np.arange(len(batch)) % 3 if learner.needs_labels else None
     return learner.partial_fit(batch, labels)
 
@@ -114,7 +114,7 @@ def state(learner: Learner) -> dict[str, Tensor]:
 
 
 def saved_and_loaded(learner: Learner) -> tuple[Learner, bytes]:
-    """Return the learner that a file of this one holds, and the file's bytes."""
+    """Return the learner after saving and loading, and the file's bytes."""
     encoder = learner.get_params().get("encoder")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "learner.safetensors"

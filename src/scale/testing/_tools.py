@@ -1,4 +1,4 @@
-"""What all checks share: sentences about broken rules, and comparisons bit for bit."""
+"""Tools for all checks: errors for broken rules, and comparisons bit for bit."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ PLAIN = (bool, int, float, str, bytes, type(None), torch.dtype, torch.device)
 
 
 def require(kept: bool, broken: str) -> None:
-    """Raise an `AssertionError` with the sentence `broken` unless the rule is kept."""
+    """Raise an `AssertionError` with the text `broken` unless the rule is kept."""
     if not kept:
         raise AssertionError(broken)
 
 
 def global_random_state() -> tuple[Any, ...]:
-    """Return the state of every generator that a program shares, comparable with ==."""
+    """Return the state of the global generators, comparable with ==."""
     numpy_state = str(np.random.get_state(legacy=False))  # noqa: NPY002
     return random.getstate(), numpy_state, torch.get_rng_state().tolist()
 
 
 def disturb_global_generators() -> None:
-    """Draw from the generators that a program shares: no result may depend on them."""
+    """Draw from the global generators; no result may depend on them."""
     random.random()
     np.random.random(5)  # noqa: NPY002
     torch.rand(5)
@@ -63,7 +63,7 @@ def listed(names: Iterable[str], most: int = 3) -> str:
 
 
 def held_by(owner: object) -> dict[str, Any]:
-    """Return every number, text, tensor and generator that an object holds, by its place."""
+    """Return every number, text, tensor and generator in an object, by its path."""
     found: dict[str, Any] = {}
     seen: dict[int, object] = {}
     ahead: list[tuple[str, Any]] = sorted(vars(owner).items())

@@ -1,4 +1,4 @@
-"""What every encoder promises."""
+"""Checks of the contract of encoders."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_encoder(encoder: str | Builder, image_shapes: Sequence[ImageShape] = S
     encoder
         A registered name, or the function that makes the module.
     image_shapes
-        Channels, height and width of images that it has to take.
+        Channels, height and width of images that it must accept.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def check_encoder(encoder: str | Builder, image_shapes: Sequence[ImageShape] = S
 
 
 def check_weights(encoder: str | Builder, image_shapes: Sequence[ImageShape] = SHAPES) -> None:
-    """The first weights depend on the seed alone."""
+    """Initial weights depend only on the seed."""
     name, builder = _named(encoder)
     first = _build(builder, image_shapes[0], 1).state_dict()
     disturb_global_generators()
@@ -60,7 +60,7 @@ def check_weights(encoder: str | Builder, image_shapes: Sequence[ImageShape] = S
 
 
 def check_features(encoder: str | Builder, image_shapes: Sequence[ImageShape] = SHAPES) -> None:
-    """It maps (n, c, h, w) images to (n, d) finite features, and d is what it says."""
+    """It maps (n, c, h, w) images to finite (n, d) features, with d equal to `output_dim`."""
     name, builder = _named(encoder)
     for shape in image_shapes:
         module = _build(builder, shape, 0)
@@ -80,7 +80,7 @@ def check_features(encoder: str | Builder, image_shapes: Sequence[ImageShape] = 
 
 
 def check_gradients(encoder: str | Builder, image_shapes: Sequence[ImageShape] = SHAPES) -> None:
-    """Every weight that asks for a gradient gets one."""
+    """Every weight that requires a gradient gets one."""
     name, builder = _named(encoder)
     module = _build(builder, image_shapes[0], 0).train()
     pixels = torch.randn(4, *image_shapes[0], generator=torch.Generator().manual_seed(0))

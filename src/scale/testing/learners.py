@@ -1,4 +1,4 @@
-"""What every learner promises."""
+"""Checks of the contract of learners."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check_learner(method: type[Learner], **params: Any) -> None:
 
 
 def check_registered(method: type[Learner], **params: Any) -> None:
-    """A learner is registered under its name, and its presets are parameters that it has."""
+    """A learner is registered under its name, and its presets set only its parameters."""
     subject = Subject(method, params)
     name = vars(method).get("name")
     subject.require(
@@ -94,7 +94,7 @@ def check_parameters(method: type[Learner], **params: Any) -> None:
 
 
 def check_features(method: type[Learner], **params: Any) -> None:
-    """Features are one finite float32 row per image, whatever the other images are."""
+    """Features are one finite float32 row per image, independent of the other images."""
     subject = Subject(method, params)
     learner = subject.after(2)
     for n in (1, 9):
@@ -123,7 +123,7 @@ def check_features(method: type[Learner], **params: Any) -> None:
 
 
 def check_transform_is_pure(method: type[Learner], **params: Any) -> None:
-    """To ask for features changes nothing, before the first batch and between batches."""
+    """`transform` changes nothing, before the first batch and between batches."""
     subject = Subject(method, params)
     asked = subject.new()
     for shape in ((3, 32, 32), (1, 32, 32), (1, 28, 28)):
@@ -149,7 +149,7 @@ def check_transform_is_pure(method: type[Learner], **params: Any) -> None:
 
 
 def check_seeds(method: type[Learner], **params: Any) -> None:
-    """Equal seeds give equal learners bit for bit; the global generators play no part."""
+    """Equal seeds give equal learners, bit for bit; global generators have no effect."""
     subject = Subject(method, params)
     expected = subject.state_after(2)
     disturb_global_generators()
@@ -176,7 +176,7 @@ def check_seeds(method: type[Learner], **params: Any) -> None:
 
 
 def check_save_and_load(method: type[Learner], **params: Any) -> None:
-    """Saving, loading and going on equals not stopping, bit for bit."""
+    """Saving, loading and learning on gives the same as learning on, bit for bit."""
     subject = Subject(method, params)
     for stop, end in ((1, 2), (2, 4)):
         whole = subject.after(stop)
@@ -209,7 +209,7 @@ def check_save_and_load(method: type[Learner], **params: Any) -> None:
 
 
 def check_everything_is_saved(method: type[Learner], **params: Any) -> None:
-    """What a learner holds after a batch is the same, whether or not it was loaded before it."""
+    """A batch leaves the same state in a learner and in its loaded copy."""
     subject = Subject(method, params)
     whole = subject.after(2)
     loaded, _ = saved_and_loaded(whole)
@@ -225,7 +225,7 @@ def check_everything_is_saved(method: type[Learner], **params: Any) -> None:
 
 
 def check_batches(method: type[Learner], **params: Any) -> None:
-    """Batches of any size are learned from, single images and colour included."""
+    """It learns from batches of any size, also from single images and colour images."""
     subject = Subject(method, params)
     streams: dict[str, list[np.ndarray]] = {
         "single images": [images(1, seed=seed) for seed in range(3)],
@@ -244,7 +244,7 @@ def check_batches(method: type[Learner], **params: Any) -> None:
 
 
 def check_layouts(method: type[Learner], **params: Any) -> None:
-    """Arrays and tensors, channels first or last, teach the same and are not kept or changed."""
+    """Arrays and tensors, channels first or last, give equal results and do not change."""
     subject = Subject(method, params)
     layouts: tuple[Callable[[np.ndarray], Any], ...] = (
         np.copy,
@@ -268,7 +268,7 @@ def check_layouts(method: type[Learner], **params: Any) -> None:
 
 
 def check_memory_is_bounded(method: type[Learner], **params: Any) -> None:
-    """A memory never holds more than its size, and counts every image that passed."""
+    """A memory never holds more than its size, and counts every stream image."""
     subject = Subject(method, params)
     learner = subject.new()
     for batch in range(8):
@@ -285,7 +285,7 @@ def check_memory_is_bounded(method: type[Learner], **params: Any) -> None:
 
 
 def _own_annotations(method: type[Learner]) -> list[str]:
-    """Return what a class annotates and does not call a class variable or a learned attribute."""
+    """Return a class's annotations without class variables and learned attributes."""
     own = vars(method).get("__annotations__", {})
     return [
         name

@@ -1,4 +1,4 @@
-"""What every learner promises when it is given something that it cannot use."""
+"""Checks of a learner's answers to wrong input."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check_bad_images(method: type[Learner], **params: Any) -> None:
 
 
 def check_failed_start(method: type[Learner], **params: Any) -> None:
-    """A learner whose start or first batch fails is as if it had never been asked."""
+    """A failed start or first batch leaves a learner unchanged."""
     subject = Subject(method, params)
     learner = subject.new(device="abacus")
     before = dict(vars(learner))
@@ -67,7 +67,7 @@ def check_failed_start(method: type[Learner], **params: Any) -> None:
 
 
 def check_labels(method: type[Learner], **params: Any) -> None:
-    """Labels reach a learner that declares them, and no other."""
+    """A learner that declares labels requires them; all others refuse them."""
     subject = Subject(method, params)
     learner = subject.new()
     before = dict(vars(learner))

@@ -1,4 +1,4 @@
-"""What every memory policy promises."""
+"""Checks of the contract of memory policies."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ LAWS: dict[str, Callable[[Tensor], Tensor]] = {
     "huge": lambda x: x * 1e15,
     "tiny": lambda x: x * 1e-30,
 }
-"""Features that a policy meets: each turns (n, 4) standard normal numbers into some."""
+"""Kinds of features: each function makes them from (n, 4) standard normal numbers."""
 SIZES = ((2, 1), (9, 1), (9, 4), (9, 8), (40, 11))
-"""Candidates, and how many of them may stay."""
+"""Numbers of candidates, and of candidates to keep."""
 
 
 def check_policy(policy: type[Policy]) -> None:
@@ -67,7 +67,7 @@ def check_selection(policy: type[Policy]) -> None:
 
 
 def check_choice_is_pure(policy: type[Policy]) -> None:
-    """A choice depends on the candidates and the generator, and changes no candidate."""
+    """A choice depends only on the candidates and the generator, and changes no candidate."""
     for law, candidates, size in _cases(policy):
         about = f"{policy.__name__}, {law} features"
         before = _tensors(candidates)
@@ -92,7 +92,7 @@ POLICY_CHECKS: tuple[Callable[[type[Policy]], None], ...] = (check_selection, ch
 
 
 def _cases(policy: type[Policy]) -> Iterator[tuple[str, Candidates, int]]:
-    """Yield candidates of every kind, with what the policy declares to know of them."""
+    """Yield candidates of every kind, with the information that the policy declares."""
     laws = LAWS if policy.knows.features else {"no": LAWS["gaussian"]}
     for law, make in laws.items():
         for n, size in SIZES:

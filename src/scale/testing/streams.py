@@ -1,4 +1,4 @@
-"""What every stream promises."""
+"""Checks of the contract of streams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scale.streams._registry import Indices, Order
 from scale.testing._tools import disturb_global_generators, global_random_state, require
 
 COUNTS = ((1,), (7,), (5, 5), (1, 12, 3), (8, 8, 8, 8, 8))
-"""Images of each class, in the streams that are checked."""
+"""Numbers of images of each class in the test streams."""
 
 
 def check_stream(stream: str | Order) -> None:
@@ -32,7 +32,7 @@ def check_stream(stream: str | Order) -> None:
 
 
 def check_order(stream: str | Order) -> None:
-    """A stream gives some of the samples that it is given, each at most once."""
+    """A stream returns some of the given samples, each at most once."""
     name, order = _named(stream)
     for counts in COUNTS:
         given = _by_class(counts)
@@ -50,7 +50,7 @@ def check_order(stream: str | Order) -> None:
 
 
 def check_order_is_pure(stream: str | Order) -> None:
-    """Equal seeds give equal orders, and the given samples stay as they are."""
+    """Equal seeds give equal orders, and the given samples do not change."""
     name, order = _named(stream)
     for counts in COUNTS:
         given = _by_class(counts)

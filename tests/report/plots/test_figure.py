@@ -89,7 +89,7 @@ def test_maps_are_drawn_from_the_features_that_runs_keep(bench, tmp_path, write)
         with Image.open(tmp_path / "maps.png") as image:
             assert image.width == pytest.approx(17 / 2.54 * 300, abs=1)
     alone = write([make_record(30.0)])
-    with pytest.raises(InputError, match="features of scale on cifar10 seq are not there"):
+    with pytest.raises(InputError, match="no features of scale on cifar10 seq"):
         draw_figure([alone], tmp_path / "b.png", kind="maps")
 
 

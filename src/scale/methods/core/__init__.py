@@ -1,1 +1,1 @@
-"""What every method is built on: the contract, encoder and updates, replay, the past model."""
+"""The base of every method: the contract, encoder and updates, replay, the past model."""

@@ -1,4 +1,4 @@
-"""What CLA and CLIMB share: the aligner, the slow teacher, projections of whole images."""
+"""Tools that CLA and CLIMB share: the aligner, the slow teacher, the mean of two views."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def make_aligner(dim: int) -> nn.Module:
 def make_teacher(encoder: nn.Module, projector: nn.Module) -> nn.Module:
     """Return a copy of encoder and projector that `follow` moves slowly.
 
-    It stays in training mode, as in the authors' code: its BatchNorm uses the statistics of the
-    views it is given, and its running statistics are neither averaged nor used.
+    It stays in training mode, as in the authors' code. Its BatchNorm uses the statistics of its
+    input; its running statistics are not used.
     """
     return deepcopy(nn.Sequential(encoder, projector)).requires_grad_(False)
 
 
 @torch.no_grad()
 def follow(teacher: nn.Module, encoder: nn.Module, projector: nn.Module, ema: float) -> None:
-    """Make every parameter of the teacher ``ema`` of itself and ``1 - ema`` of the learner's."""
+    """Set the teacher's parameters to ``ema`` times themselves plus ``1 - ema`` the learner's."""
     present = nn.Sequential(encoder, projector)
     for slow, now in zip(teacher.parameters(), present.parameters(), strict=True):
         slow.lerp_(now, 1 - ema)
 
 
 def mean_of_twins(z: Tensor) -> Tensor:
-    """Return one row per image from (2n, d) rows of first views, then second views.
+    """Return the mean of the two views of each image, (n, d), from first views, then second views.
 
     Examples
     --------

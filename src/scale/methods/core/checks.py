@@ -24,9 +24,9 @@ def check_numbers(
     Parameters
     ----------
     owner, names
-        Whose attributes, and which.
+        An object, and the names of attributes to check.
     least, above, most
-        The bounds; `least` and `most` may be reached, `above` may not.
+        The bounds. `least` and `most` are allowed values, `above` is not.
     whole
         Refuse fractions too.
 

@@ -21,7 +21,7 @@ from scale.methods.core.seeds import generators
 from scale.methods.core.state import Part, check_trained
 from scale.models import ENCODERS, ImageShape, build_encoder, build_projector, default_rng
 
-PIXEL_MEAN, PIXEL_STD = 0.5, 0.25  # the same for every stream: nothing is known of it beforehand
+PIXEL_MEAN, PIXEL_STD = 0.5, 0.25  # fixed: the statistics of a stream are not known in advance
 
 if TYPE_CHECKING:
     EncoderLike = str | nn.Module
@@ -31,10 +31,10 @@ else:  # the command line takes names only
 
 @dataclass(kw_only=True)
 class ContrastiveLearner(Learner):
-    """A learner with an encoder and a projector that gradient updates change.
+    """A learner with an encoder and a projector, trained by gradient updates.
 
-    A method writes `learn`. For each update it goes through `updates`, which draws two views of
-    every stream image, `project` returns their projections z, and `step` makes one SGD update.
+    A method defines `learn`. It loops over `updates`, which draws two views of every stream image.
+    `project` returns their projections z, and `step` makes one SGD update.
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class ContrastiveLearner(Learner):
     output_dim_
         Dimension d of the encoder's features.
     start_encoder_
-        What the encoder started from: its registered name, or a copy of your own module.
+        The initial encoder: its registered name, or a copy of your own module.
     diagnostics_
-        Mean over the last batch's updates of what was given to `step`.
+        Losses given to `step`, averaged over the updates of the last batch.
     features_
-        Encoder features h of the last views that were projected, (2(m+n), d).
+        Encoder features h of the last projected views, (2(m+n), d).
     """
 
     encoder: EncoderLike = "resnet18"
@@ -55,15 +55,15 @@ class ContrastiveLearner(Learner):
     projection_dim: int = 128
     """Dimension of the projections z that the losses compare."""
     tau: float = 0.1
-    """Temperature of the contrastive loss."""
+    """Temperature of the contrastive loss; lower values stress the hardest negatives."""
     augmentation: Annotated[str, tyro.conf.arg(metavar=AUGMENTATIONS.choices())] = "cifar"
-    """Random views. Choose one whose changes do not matter to you: cifar also changes colours."""
+    """Preset of random views. Choose changes that do not matter to you: cifar changes colours."""
     steps_per_batch: int = 20
     """Updates for each stream batch. Lower it when images arrive faster than they are learned."""
     views: Literal["once", "anew"] = "anew"
-    """Draw the views of stream images once per batch, or anew for each update."""
+    """Draw views of stream images once per batch, or anew for each update; once is faster."""
     lr: float = 0.03
-    """Learning rate of SGD."""
+    """Learning rate of SGD. Lower it if the loss becomes NaN."""
     momentum: float = 0.9
     """Momentum of SGD."""
     weight_decay: float = 1e-4
@@ -93,7 +93,7 @@ class ContrastiveLearner(Learner):
         encoder = encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.encoder_: nn.Module = encoder.to(self.device).train()
         self.projector_ = projector.to(self.device).train()
-        # A copy: the caller may change theirs, and `load` may be given one with other weights.
+        # A copy: the caller may change the module, or give `load` one with other weights.
         self.start_encoder_ = deepcopy(self.encoder)
         if isinstance(self.start_encoder_, nn.Module):
             self.start_encoder_.requires_grad_(False)
@@ -104,7 +104,7 @@ class ContrastiveLearner(Learner):
         self._steps, self._totals = 0, dict[str, float]()  # of the last batch
 
     def heads(self) -> dict[str, nn.Module]:
-        """Return modules of the method's own, by name; they are trained and saved as `heads_`."""
+        """Return the method's additional modules by name; `heads_` trains and saves them."""
         return {}
 
     def trained(self) -> list[nn.Parameter]:
@@ -121,7 +121,7 @@ class ContrastiveLearner(Learner):
     def updates(self, batch: Tensor) -> Iterator[Tensor]:
         """Yield the views of a stream batch, (2n, c, h, w), once for each update.
 
-        All first views come before all second views. `step` has to be called for each of them.
+        First views come before second views. Call `step` exactly once for each update.
         """
         self._steps, self._totals = 0, dict[str, float]()
         stream_views = self.draw_views(batch)
@@ -147,12 +147,12 @@ class ContrastiveLearner(Learner):
 
     def encode_views(self, views: Tensor) -> Tensor:
         """Return the encoder's features of views, (views, d), in training mode."""
-        with default_rng(self._view_rng):  # for dropout in an encoder of the user's own
+        with default_rng(self._view_rng):  # for dropout in a user's encoder
             h: Tensor = self.encoder_(views)
         return h
 
     def project(self, views: Tensor) -> Tensor:
-        """Return the projections z of views, (views, projection_dim), and keep their features."""
+        """Return the projections z of views, (views, projection_dim); store `features_`."""
         h = self.encode_views(views)
         self.features_ = h.detach()
         z: Tensor = self.projector_(h)
@@ -169,11 +169,14 @@ class ContrastiveLearner(Learner):
         loss.backward()  # type: ignore[no-untyped-call]
 
     def apply_gradients(self, losses: Mapping[str, Tensor]) -> None:
-        """Change the weights by their gradients, unless these or the loss are not finite."""
+        """Make the optimiser's step, unless loss or gradients are not finite.
+
+        The losses go to `diagnostics_`. Raises `NonFiniteLossError`.
+        """
         loss = losses["loss"].detach()
         gradients = [p.grad for p in self.trained() if p.grad is not None]
         norm = torch.nn.utils.get_total_norm(gradients)
-        # One look at the device for both: a finite loss may have a NaN gradient.
+        # One transfer from the device for both: a finite loss may have a NaN gradient.
         if not torch.isfinite(loss + norm):
             raise NonFiniteLossError(
                 f"the loss became {loss.item()} with a gradient of norm {norm.item()}, and this "
@@ -192,7 +195,7 @@ class ContrastiveLearner(Learner):
         return self.encode_images(batch)
 
     def encode(self, images: object) -> np.ndarray:
-        """Return the encoder's own features, n x d; `transform` may compute others from them."""
+        """Return the encoder's features, n x d; a method's `transform` may return others."""
         return self._in_chunks(type(self).encode_images, images)
 
     def encode_images(self, batch: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a method may know and what it costs."""
+"""Facts about a method: what it sees beyond the images, and its costs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What a method is given beyond the images; nothing by default."""
+    """Information that a method gets beyond the images; none by default."""
 
     labels: bool = False
     """Sees the labels of stream images. A run gives them to no other method."""
@@ -21,10 +21,10 @@ class Knowledge:
 
 @dataclass(frozen=True)
 class Costs:
-    """What a method spends on each image of the stream."""
+    """Costs of a method on a stream."""
 
     memory: str = "none"
-    """What it keeps of the past."""
+    """Things that it stores, in words."""
     views: int = 0
     """Random views drawn of each stream image."""
     replayed_views: int = 0

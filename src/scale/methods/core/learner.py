@@ -33,11 +33,11 @@ FIT_BATCH = 128  # images of a batch in fit
 
 @dataclass(kw_only=True)
 class Learner(ABC):
-    """Learns from batches of unlabelled images, each seen once; gives embeddings at any moment.
+    """Learns from batches of unlabelled images, each seen once, and embeds images at any time.
 
-    A method is a dataclass whose fields are its parameters. It writes four functions: `setup` makes
-    the learned attributes, `learn` learns from a batch, `embed` returns embeddings, and `parts`
-    names everything that has to be saved. Learned attributes end in ``_``.
+    A method is a dataclass whose fields are its parameters. It defines four functions: `setup`
+    makes the learned attributes, `learn` learns from a batch, `embed` returns embeddings, and
+    `parts` names everything to save. Learned attributes end in ``_``.
 
     Attributes
     ----------
@@ -52,11 +52,11 @@ class Learner(ABC):
     """
 
     name: ClassVar[str]
-    """Name that the method is registered under."""
+    """Registered name of the method."""
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     """Named sets of parameters that differ from the defaults."""
     knows: ClassVar[Knowledge] = Knowledge()
-    """What the method is given beyond the images."""
+    """Information that the method gets beyond the images."""
     learns: ClassVar[bool] = True
     """Whether the stream changes the embeddings; most floors do not learn."""
     seeded: ClassVar[bool] = True
@@ -65,7 +65,7 @@ class Learner(ABC):
     seed: tyro.conf.Fixed[int] = 0  # a run has one seed for all its parts
     """Seed of everything random: weights, views, memory."""
     device: str = "cpu"
-    """Where to compute: cpu, cuda, mps, ... The memory stays on the CPU."""
+    """Device to compute on: cpu, cuda, mps. The memory stays on the CPU."""
 
     # Not annotated: an annotation would make them parameters.
     image_shape_ = cast("ImageShape | None", None)
@@ -79,7 +79,7 @@ class Learner(ABC):
         Parameters
         ----------
         images
-            uint8 array or tensor, n x c x h x w or n x h x w x c. It is neither kept nor changed.
+            uint8 array or tensor, n x c x h x w or n x h x w x c. It is copied.
         labels
             Class of each image, (n,) integers, for the few learners with `needs_labels`. All others
             refuse them.
@@ -97,7 +97,7 @@ class Learner(ABC):
     def fit(self, images: object, y: object = None) -> Self:
         """Forget everything, then learn from `images` as one stream, in order and once.
 
-        For scikit-learn, whose pipelines call it. A stream that goes on calls `partial_fit`.
+        Pipelines of scikit-learn call it. For a stream, call `partial_fit`.
 
         Parameters
         ----------
@@ -118,23 +118,25 @@ class Learner(ABC):
     def transform(self, images: object) -> np.ndarray:
         """Return the embeddings of images, n x d float32, without learning from them.
 
-        Before the first batch these are the embeddings that learning would start from.
+        Before the first batch, these are the embeddings of the untrained learner.
         """
         return self._in_chunks(type(self).embed, images)
 
     def save(self, path: str | Path) -> None:
-        """Write the learner to one safetensors file, from which `scale.load` goes on exactly."""
+        """Write the learner to one safetensors file; `scale.load` restores it exactly."""
         if self.image_shape_ is None:
             raise InputError("nothing to save yet: call partial_fit first")
         write_tensors(Path(path), self.state_dict(), self.describe())
 
     def start(self, image_shape: ImageShape) -> None:
-        """Prepare the learner for images of this shape; the first batch does it otherwise."""
+        """Prepare the learner for images of this shape; else the first batch does it."""
         check_numbers(self, "seed", least=0, most=LARGEST_SEED, whole=True)
         try:
             torch.empty(0, device=self.device)
         except (RuntimeError, AssertionError) as error:
-            raise InputError(f"device {self.device!r} cannot be used here: {error}") from error
+            raise InputError(
+                f"device {self.device!r} cannot be used here ({error}); use another, such as cpu"
+            ) from error
         with self._unstarted_if_it_fails():
             self.diagnostics_ = {}
             self.setup(image_shape)
@@ -158,19 +160,19 @@ class Learner(ABC):
         """Return the embeddings of a checked uint8 batch, (n, d); change nothing."""
 
     def parts(self) -> dict[str, Part]:
-        """Return everything that has to be saved: modules, optimisers, memories, generators."""
+        """Return everything to save, by name: modules, optimisers, memories, generators."""
         return {}
 
     def state_dict(self) -> State:
-        """Return everything learned, generators included, as tensors by name."""
+        """Return the learned state, generators included, as tensors by name."""
         return flatten(self.parts())
 
     def load_state_dict(self, state: State) -> None:
-        """Go on from a `state_dict`; called on a started learner."""
+        """Restore a `state_dict`; the learner must have started."""
         unflatten(self.parts(), state)
 
     def describe(self) -> dict[str, Any]:
-        """Return what is needed, beside the state, to make this learner again."""
+        """Return method, parameters and image shape, which rebuild this learner with its state."""
         return {
             "format": FORMAT,
             "method": self.name,
@@ -187,7 +189,7 @@ class Learner(ABC):
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters before the first batch; a learner that has started refuses."""
+        """Change parameters before the first batch; raise `InputError` after it."""
         known = self.get_params()
         for name in params:
             if name not in known:
@@ -206,16 +208,16 @@ class Learner(ABC):
 
     @property
     def needs_labels(self) -> bool:
-        """Whether `partial_fit` has to be given labels."""
+        """Whether `partial_fit` needs labels."""
         return self.knows.labels
 
     @property
     def image_side(self) -> int | None:
-        """Side that images are resized to before anything else; None keeps their size."""
+        """Side that images are resized to first; None keeps their size."""
         return None
 
     def costs(self) -> Costs:
-        """Return what the method spends on each image of the stream."""
+        """Return the costs of the method with these parameters."""
         return Costs()
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -233,7 +235,7 @@ class Learner(ABC):
         )
 
     def _check_parts(self) -> None:
-        """Raise `ContractError` for state that the method forgot to name."""
+        """Raise `ContractError` if `parts` misses a part of the state."""
         check_saved(self, self.get_params(), self.parts())
 
     def _in_chunks(self, embed: Callable[[Self, Tensor], Tensor], images: object) -> np.ndarray:
@@ -262,7 +264,7 @@ class Learner(ABC):
         return None if labels is None else as_labels(labels, n)
 
     def _start_of(self, image_shape: ImageShape) -> Self:
-        """Return what an unstarted learner would start from, and keep it for the next call."""
+        """Return a started copy of an unstarted learner, and keep it for the next call."""
         start: Self | None = vars(self).get("_before_start")
         if (
             start is None

@@ -1,4 +1,4 @@
-"""Learners from files."""
+"""Load learners from files."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def load(
     method: str | None = None,
     device: str = "cpu",
 ) -> Learner:
-    """Read a learner that `Learner.save` wrote.
+    """Return the learner that `Learner.save` wrote.
 
     Parameters
     ----------
     path
         The file.
     encoder
-        The module, when the learner was made with one of your own: the file holds its weights but
-        not its architecture.
+        The module, if the learner has an encoder of your own: the file holds its weights but not
+        its architecture.
     method
-        The method, when it is in a file of your own: ``path.py`` or ``path.py:Name``. A learner's
-        file says which one it needs, but `load` runs no code that a file names.
+        The method, if it is in a file of your own: ``path.py`` or ``path.py:Name``. `load` does
+        not run the code that a learner's file names.
     device
-        Where to compute from here on.
+        Device to compute on.
     """
     state, meta = read_tensors(Path(path))
     return restore(state, meta, encoder=encoder, method=method, device=device, origin=str(path))
@@ -50,11 +50,11 @@ def restore(
     device: str = "cpu",
     origin: str = "the file",
 ) -> Learner:
-    """Make a learner from its state and its description."""
+    """Return the learner with this state and description."""
     _check_format(meta, origin)
     params, shape = meta.get("params"), meta.get("image_shape")
     if not isinstance(params, dict) or not isinstance(shape, list) or len(shape) != 3:
-        raise DamagedFileError(f"{origin} is damaged: it does not say how to make its learner")
+        raise DamagedFileError(f"{origin} is damaged: it has no parameters or no image shape")
     params = {**params, "device": device}
     if encoder is not None:
         params["encoder"] = encoder
@@ -77,7 +77,7 @@ def restore(
 
 
 def _method_of(meta: dict[str, Any], given: str | None, origin: str) -> type[Learner]:
-    """Return the method of a description; one in a file must be loaded already, or given."""
+    """Return the method of a description; a method in a file must be imported or given."""
     if given is not None:
         return METHODS[given]
     name, place = meta.get("method"), meta.get("file")

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 class Past:
     """Encoder and projector frozen at the last `freeze`, in evaluation mode.
 
-    It is made anew for each stream batch, so it is no part of a learner's state.
+    Each stream batch freezes it anew, so it is no part of a learner's state.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Past:
         return self.model[1]
 
     def freeze(self) -> None:
-        """Take over the weights of this moment."""
+        """Copy the current weights."""
         self.model.load_state_dict(self._present.state_dict())
         self._stream = None
 
@@ -52,7 +52,7 @@ class Past:
         stream_views, memory_views
             (2n, c, h, w) and (2m, c, h, w).
         reuse
-            Stream views are the same in every update of a batch: encode them once.
+            Encode stream views only once, because all updates of a batch use the same ones.
         """
         with torch.no_grad():
             if not reuse:

@@ -20,7 +20,7 @@ def _is_method(thing: Any) -> bool:
 
 
 class _Methods(Registry["type[Learner]"]):
-    """Methods; the name of one that its file does not register is the text that found it."""
+    """Methods by name; a method that its file does not register has the looked-up text as name."""
 
     def _from_file(self, name: str) -> type[Learner]:
         method = super()._from_file(name)

@@ -1,4 +1,4 @@
-"""Replay: a memory of past images, some of which are shown again in each update."""
+"""Replay: a memory of past images; each update learns from some of them again."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ else:
 class Replay(Host):
     """Adds a memory to a contrastive learner: ``class Mine(Replay, ContrastiveLearner)``.
 
-    In each update `replay_views` draws m images from memory. After the updates of a batch
-    `remember` gives the batch to the memory, and its policy decides which images stay.
+    In each update, `replay_views` draws m images from memory. After the updates of a batch,
+    `remember` adds the batch to the memory, and the policy chooses the images to keep.
 
     Attributes
     ----------
     memory_
         Images of the past.
     replayed_
-        Places in memory of the images that were drawn last, (m,).
+        Indices in memory of the images drawn last, (m,).
     """
 
     memory_size: int = 1280
-    """Maximum number of images in memory (the paper's M)."""
+    """Maximum number of images in memory (the paper's M). More keep more of the past."""
     memory_batch: int = 128
     """Images drawn from memory for each update (the paper's m)."""
     memory_policy: Annotated[str, tyro.conf.arg(metavar=POLICIES.choices())] = "reservoir"
     """Which images stay in memory; `scale methods` describes the policies."""
     memory_clusters: int = 10
-    """Clusters of the kmeans policy: prior knowledge of the number of classes."""
+    """Clusters of the policy kmeans: set it to the number of classes."""
 
     @property
     def needs_labels(self) -> bool:
@@ -84,18 +84,18 @@ class Replay(Host):
         features: Tensor | None = None,
         columns: Mapping[str, Tensor] | None = None,
     ) -> None:
-        """Give a stream batch to the memory.
+        """Add a stream batch to the memory.
 
         Parameters
         ----------
         batch
             Images, (n, c, h, w) uint8.
         labels
-            Their classes, for a policy that may know them.
+            Their classes, for a policy that sees labels.
         features
-            Features of memory and batch by which the policy chooses; the encoder's by default.
+            Features of memory and batch, for the policy; the encoder's by default.
         columns
-            What else to keep of each image of the batch, (n, ...) each.
+            Other values to keep with each image of the batch, (n, ...) each.
         """
         if features is None and self.memory_.wants_features(len(batch)):
             features = self.memory_features(batch)

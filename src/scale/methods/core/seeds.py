@@ -7,6 +7,6 @@ import torch
 
 
 def generators(seed: int, count: int) -> list[torch.Generator]:
-    """Return independent generators for the parts of a learner, so that none disturbs another."""
+    """Return independent generators, one for each random part of a learner."""
     states = np.random.SeedSequence(seed).generate_state(count, np.uint64)
     return [torch.Generator().manual_seed(int(state >> np.uint64(1))) for state in states]

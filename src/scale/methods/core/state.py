@@ -25,7 +25,7 @@ def flatten(parts: Mapping[str, Part]) -> State:
 
 
 def unflatten(parts: Mapping[str, Part], state: State) -> None:
-    """Put a state that `flatten` made back into the parts."""
+    """Restore the parts from a state that `flatten` made."""
     for part, thing in parts.items():
         prefix = f"{part}."
         _load(
@@ -39,7 +39,7 @@ def unflatten(parts: Mapping[str, Part], state: State) -> None:
 
 
 def check_saved(learner: object, params: Iterable[str], parts: Mapping[str, Part]) -> None:
-    """Raise `ContractError` when a learner holds state that its `parts` do not name.
+    """Raise `ContractError` if a learner holds state that its `parts` do not name.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def check_saved(learner: object, params: Iterable[str], parts: Mapping[str, Part
     params
         Names of its parameters, which are not state.
     parts
-        What it saves.
+        The parts that it saves.
     """
     saved = {id(inner) for part in parts.values() for inner in _contents(part)}
     for name, value in vars(learner).items():
@@ -61,7 +61,7 @@ def check_saved(learner: object, params: Iterable[str], parts: Mapping[str, Part
 
 
 def check_trained(learner: object, params: Iterable[str], optimizer: Optimizer) -> None:
-    """Raise `ContractError` when a learner holds weights to be trained that nothing trains."""
+    """Raise `ContractError` if the optimiser misses a weight that requires gradients."""
     trained = {id(parameter) for parameter in _parameters(optimizer)}
     for name, value in vars(learner).items():
         if not isinstance(value, nn.Module) or name in set(params):

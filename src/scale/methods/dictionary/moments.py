@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 
 class Moments(nn.Module):
-    """Exact mean and covariance of rows that come in batches, each seen once.
+    """Exact mean and covariance of rows that arrive in batches, each seen once.
 
-    They stay on the CPU in float64: sums over a long stream exceed float32's precision.
+    They are on the CPU in float64: sums over a long stream exceed float32's precision.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Moments(nn.Module):
         self.register_buffer("scatter", torch.zeros(dim, dim, dtype=torch.float64))
 
     def update(self, rows: Tensor) -> None:
-        """Take in a batch of rows, (n, dim)."""
+        """Add a batch of rows, (n, dim)."""
         rows = rows.detach().cpu().double()
         total = self.count + len(rows)
         shift = rows.mean(0) - self.mean

@@ -1,4 +1,4 @@
-"""Centroids of small patches, found online and without gradients."""
+"""Centroids of small patches, learned online and without gradients."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from scale.methods.dictionary.windows import windows
 CONTRAST = 10 / 255**2  # added to a patch's variance, so that noise in flat patches stays small
 DEAD = 0.1  # a centroid below this fraction of the mean count is reseeded
 SETTLED = 100  # unless it has won this many patches, so that old classes keep their centroids
-ELEMENTS = 2**20  # distances held at once: more leave the processor's cache, at half the speed
+ELEMENTS = 2**20  # distances held at once: more do not fit the processor's cache, at half the speed
 
 
 class PatchDictionary(nn.Module):
     """Clusters patches of a stream, and returns the activations of the clusters in an image.
 
     Patches are normalised to mean 0 and variance 1, whitened, and clustered by mini-batch k-means:
-    each centroid is the mean of all patches it has won. It stays on the CPU in float64, because
-    sums over a long stream exceed float32's precision.
+    each centroid is the mean of all patches it has won. Centroids are on the CPU in float64,
+    because sums over a long stream exceed float32's precision.
 
     Parameters
     ----------
     image_shape
         Channels, height and width.
     clusters
-        Centroids (K).
+        Number of centroids (K).
     patch_side
         Side of the patches.
     patches_per_image
@@ -94,7 +94,7 @@ class PatchDictionary(nn.Module):
         self.moments = Moments(p)
 
     def learn(self, pixels: Tensor) -> dict[str, float]:
-        """Take in images of the stream, (n, c, h, w) in [0, 1].
+        """Learn from stream images, (n, c, h, w) in [0, 1].
 
         Returns
         -------
@@ -145,7 +145,7 @@ class PatchDictionary(nn.Module):
         return _normalise(grid[image, row, column].flatten(1))
 
     def _reseed(self, patches: Tensor, whitener: Tensor) -> int:
-        """Move centroids that win almost nothing, at first all, to patches far from the others."""
+        """Move centroids that win few patches, at first all, to patches far from the others."""
         dead = self.counts <= (DEAD * self.counts.mean()).clamp(max=SETTLED)
         moved = dead.nonzero()[: len(patches), 0]
         if len(moved) == 0:
@@ -155,7 +155,7 @@ class PatchDictionary(nn.Module):
             # As in k-means++: a uniform draw would pick empty background again.
             living = self.centroids[~dead] @ whitener
             weights += torch.cdist(patches @ whitener, living).amin(1).square()
-            # As in scikit-learn's MiniBatchKMeans: a count that keeps them for a while.
+            # As in scikit-learn's MiniBatchKMeans: this count keeps them for a while.
             self.counts[moved] = self.counts[~dead].min()
         chosen = torch.multinomial(weights, len(moved), generator=self.generator)
         self.centroids[moved] = patches[chosen]

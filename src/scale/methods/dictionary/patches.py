@@ -7,9 +7,9 @@ from torch import Tensor
 
 from scale.methods.dictionary.windows import windows
 
-FLAT = 1e-5  # below this a deviation is rounding: one grey level in one pixel gives ten times it
-SAME = 1e-5  # a lower squared distance, per dimension, is rounding
-ELEMENTS = 2**20  # distances held at once: more leave the processor's cache and halve the speed
+FLAT = 1e-5  # lower deviations are rounding: one grey level in one pixel gives ten times as much
+SAME = 1e-5  # lower squared distances, per dimension, are rounding
+ELEMENTS = 2**20  # distances held at once: more do not fit the processor's cache, at half the speed
 
 
 def patches_of(images: Tensor, side: int, stride: int) -> Tensor:
@@ -49,10 +49,10 @@ def nearest_centroid(x: Tensor, centroids: Tensor, half_squares: Tensor) -> tupl
     x
         Patches, (n, p).
     centroids, half_squares
-        (k, p) and half of their squared lengths, (k,); infinite for those that may not be chosen.
+        (k, p), and half of their squared lengths, (k,); infinity excludes a centroid.
     """
     found = [
-        # |x - c|^2 / 2 but for |x|^2 / 2, which is the same for all centroids
+        # |x - c|^2 / 2 without |x|^2 / 2, which is the same for all centroids
         torch.addmm(half_squares, part, centroids.T, alpha=-1).min(1)
         for part in torch.split(x, max(1, ELEMENTS // len(centroids)))
     ]

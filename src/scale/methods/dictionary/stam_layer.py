@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from scale.methods.dictionary.patches import nearest_centroid, nearest_of_each, relative_distances
 
-PER_IMAGE = 10  # patches of an image that start a memory, and distances of it that are remembered
+PER_IMAGE = 10  # patches of an image that fill the first memory, and distances of it to store
 NEVER, SPARED = -1, torch.iinfo(torch.int64).max
 
 
@@ -17,34 +17,34 @@ class PatchLayer(nn.Module):
     Parameters
     ----------
     dim
-        Numbers in a patch.
+        Dimension of a patch.
     delta, limit
-        Most centroids in short-term and in long-term memory.
+        Maximum number of centroids in short-term and in long-term memory.
     theta
-        In how many images a short-term centroid is chosen before it moves to long-term memory.
+        Number of images that must choose a short-term centroid to move it to long-term memory.
     alpha
-        How far a chosen short-term centroid moves to the patch, from 0 to 1.
+        Step of a chosen short-term centroid towards the patch, from 0 to 1.
     percentile
-        Of the last `window` distances; a patch further from all centroids is novel.
+        Percentile of the last `window` distances; a patch further from all centroids is novel.
     window
-        How many distances are remembered.
+        Number of distances to store.
 
     Attributes
     ----------
     centroids
         (delta + limit, dim): short-term memory first, then long-term memory.
     half_squares
-        Half of their squared lengths; infinite where there is none.
+        Half of their squared lengths; infinity for an empty slot.
     chosen
-        In how many images each short-term centroid was chosen, (delta,).
+        Number of images that chose each short-term centroid, (delta,).
     last
-        Number of the image that chose each short-term centroid last, (delta,); -1 for none.
+        Index of the image that chose each short-term centroid last, (delta,); -1 for none.
     promoted
-        How many centroids ever moved to long-term memory.
+        Number of centroids that have moved to long-term memory.
     recent, measured
-        The last distances to the nearest centroid, (window,), and how many there ever were.
+        The last distances to the nearest centroid, (window,), and the number of all so far.
     images
-        How many images have been learned from.
+        Number of images learned.
     """
 
     centroids: Tensor
@@ -105,7 +105,7 @@ class PatchLayer(nn.Module):
     def embed(self, patches: Tensor) -> Tensor:
         """Return the `relative_distances` of long-term centroids, (n, k).
 
-        While there are none, short-term ones take their place.
+        Without any, it uses short-term centroids.
         """
         long_term = self.long_term
         centroids = long_term if len(long_term) else self.short_term
@@ -114,7 +114,7 @@ class PatchLayer(nn.Module):
         return relative_distances(patches, centroids)
 
     def _fill(self, patches: Tensor, generator: torch.Generator) -> None:
-        """Put random patches of each image in short-term memory until it is full."""
+        """Fill short-term memory with random patches of each image."""
         order = torch.rand(patches.shape[:2], generator=generator).argsort(1)[:, :PER_IMAGE]
         each = order.shape[1]
         image = torch.arange(len(patches)).repeat_interleave(each)  # (n * each,)
@@ -124,7 +124,7 @@ class PatchLayer(nn.Module):
         self._put(slots, sample[: len(slots)])
         self.last[slots] = self.images + image[: len(slots)].to(slots.device)
         if len(slots) == len(free):
-            # The first distances of the window: from centroids to the nearest other one.
+            # The first stored distances are those from centroids to the nearest other one.
             some = torch.randperm(self.delta, generator=generator)[: len(self.recent)]
             some = some.to(slots.device)
             half = torch.addmm(
@@ -156,10 +156,10 @@ class PatchLayer(nn.Module):
         self._promote(generator)
 
     def _found(self, x: Tensor, image: Tensor, nearest: Tensor, threshold: Tensor) -> None:
-        """Make centroids of novel patches, in place of those not chosen for the longest time."""
+        """Make centroids of novel patches; they replace those chosen least recently."""
         x, image = x[: self.delta], image[: self.delta]
-        # Of one image all novel patches found centroids, as long as they differ; later images of
-        # the same chunk would have met those centroids, had they come alone.
+        # All different novel patches of one image make centroids. Patches of later images of the
+        # chunk near such a centroid make none: one image at a time, they would have joined it.
         apart = torch.cdist(x, x, compute_mode="donot_use_mm_for_euclid_dist")  # (k, k)
         reach = torch.where(image[:, None] == image, 0, threshold)
         founders = (~(apart <= reach).tril(-1).any(1)).nonzero()[:, 0]
@@ -175,7 +175,7 @@ class PatchLayer(nn.Module):
     def _move(self, x: Tensor, image: Tensor, nearest: Tensor, distances: Tensor) -> None:
         """Move chosen short-term centroids, once per image, to the nearest patch that chose them.
 
-        Images of a chunk come one after the other: k steps by alpha are one weighted sum.
+        One weighted sum makes the k steps by alpha of the images of a chunk, in their order.
         """
         n = int(image[-1]) + 1
         winners = nearest_of_each(nearest * n + image, distances)  # by centroid, then by image
@@ -192,9 +192,9 @@ class PatchLayer(nn.Module):
         self.half_squares[moved] = self.centroids[moved].square().sum(1) / 2
 
     def _promote(self, generator: torch.Generator) -> None:
-        """Move short-term centroids that were chosen often enough to long-term memory, for good.
+        """Move short-term centroids that `theta` images chose to long-term memory.
 
-        Once it is full it is a reservoir: all that ever came have the same chance to be in it.
+        A full long-term memory is a reservoir: all centroids so far are in it with equal chance.
         """
         ripe = (self.chosen >= self.theta).nonzero()[:, 0]
         if len(ripe) == 0:
@@ -205,7 +205,7 @@ class PatchLayer(nn.Module):
             drawn = torch.rand(len(ripe), generator=generator, dtype=torch.float64)
             drawn = (drawn * (places.cpu() + 1)).long().to(ripe.device)
             places = places.where(~full, drawn)
-            # Of those that drew the same place the last one gets it.
+            # If several drew the same place, the last one gets it.
             places[(places[:, None] == places).triu(1).any(1)] = self.limit
         stays = places < self.limit
         self._put(self.delta + places[stays], self.centroids[ripe[stays]])

@@ -31,8 +31,8 @@ def whitening(sample: Tensor, ridge: float) -> Whitening:
     sample
         (n, d).
     ridge
-        Added to the covariance, as a fraction of the mean variance, so that directions of little
-        variance are not amplified to noise.
+        Added to the covariance, as a fraction of the mean variance. It keeps whitening from
+        amplifying noise in directions of little variance.
     """
     mean, rows, added = _centred(sample, ridge)
     identity = torch.eye(rows.shape[1], dtype=rows.dtype)
@@ -46,17 +46,17 @@ def contrast_whitening(
 ) -> Whitening:
     """Return linear discriminant analysis of features, with every image as its own class.
 
-    Along each direction `lam` is the variance of images divided by the variance of views around
+    Along each direction, `lam` is the variance of images divided by the variance of views around
     their image. Features are whitened and multiplied by ``(lam / (lam + 1))**2``, which suppresses
-    unreliable directions, and by one common factor.
+    unreliable directions. A common factor makes the largest scale 1.
 
     Parameters
     ----------
     sample
         Features of images, (n, d).
     views
-        Features of views of the same images, each (n, d). Without any, features are whitened and
-        directions of little variance suppressed.
+        Features of views of the same images, each (n, d). Without views, only the ridge suppresses
+        directions of little variance.
     ridge
         Added to the covariance of views, as a fraction of the mean variance of the sample.
     keep
@@ -67,7 +67,7 @@ def contrast_whitening(
     mean, rows, added = _centred(sample, ridge)
     around = [view.cpu().double() - mean - rows for view in views] or [rows[:0]]
     moments = _moments(torch.cat(around))
-    # The ridge may vanish beside the moments, which may not have full rank.
+    # The ridge may be lost to rounding, and the moments may not have full rank.
     factor = _factor(moments, added + ROUNDING * moments.diagonal().sum())
     # In these coordinates views have variance 1 in every direction.
     rows = torch.linalg.solve_triangular(factor, rows.T, upper=False).T
@@ -119,14 +119,14 @@ def _like(sample: Tensor, mean: Tensor, matrix: Tensor) -> Whitening:
 def _rotation(covariances: Tensor, keep: int) -> Tensor:
     """Return the rotation, (r, keep), of whitened features to a fixed random frame.
 
-    Principal axes have no sign and change places when their variances cross. Rotated towards a
-    fixed random projection of the features (orthogonal Procrustes), whitened features of two
-    moments can be compared. Distances do not change.
+    Principal axes have no sign, and they swap when their variances cross. This rotation towards a
+    fixed random projection of the features (orthogonal Procrustes) makes embeddings of two
+    moments comparable. It keeps distances.
 
     Parameters
     ----------
     covariances
-        Of features and whitened features, (d, r) with r <= keep.
+        Covariances of features and whitened features, (d, r) with r <= keep.
     """
     generator = torch.Generator().manual_seed(0)
     shape = (len(covariances), keep)

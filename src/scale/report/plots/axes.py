@@ -1,4 +1,4 @@
-"""Groups in the order in which they are drawn, and the settings that make axes."""
+"""The order of groups in figures, and the settings on axes."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def drawn_groups(selection: Selection, apart: Sequence[str] = ()) -> list[Group]
     Parameters
     ----------
     selection
-        What is drawn.
+        Records and measure of the figure.
     apart
-        Settings that have an axis of their own, and so are no part of a name.
+        Settings to leave out of names, because the figure has an axis for them.
     """
     measure = selection.measure
     if measure not in MEASURES:
         raise unknown_name("measure", measure, MEASURES)
     groups = [group for group in make_groups(selection.records, apart) if group.values(measure)]
     if not groups:
-        raise InputError(f"no record has {measure}; was the run evaluated?")
+        raise InputError(f"no record has {measure}; choose another --measure")
     return in_order(groups, selection.experiment)
 
 
@@ -55,30 +55,30 @@ def varied_settings(
 ) -> list[str]:
     """Return the names of the settings that make the axes of a figure.
 
-    They are the first axes of the experiment beside dataset, stream, method and seed; without one,
-    the settings in which the records differ.
+    They are the first axes of the experiment other than dataset, stream, method and seed. Without
+    an experiment, they are the settings in which the records differ.
     """
     if experiment is not None:
         found = [name for name in experiment.axes if name not in (*PLACE, "seed")]
-        told = f"experiment {experiment.name} varies"
+        varied = f"experiment {experiment.name} varies"
     else:
         settings = [settings_of(record) for record in records]
         found = [name for name in differing(settings) if name not in PLACE]
-        told = "the records differ in"
+        varied = "the records differ in"
         if len(found) > count:
-            found, told = [], f"{told} {', '.join(found)}"
+            found, varied = [], f"{varied} {', '.join(found)}"
     if len(found) < count:
         wanted = "one setting" if count == 1 else f"{count} settings"
-        end = "" if "," in told else f" {', '.join(found) or 'none'}"
+        end = "" if "," in varied else f" {', '.join(found) or 'none'}"
         raise InputError(
             f"{kind} need records that differ in {wanted} beside dataset, stream, method and "
-            f"seed, and {told}{end}; try --kind bars"
+            f"seed, and {varied}{end}; try --kind bars"
         )
     return found[:count]
 
 
 def value_of(group: Group, setting: str) -> Any:
-    """Return a group's value of a setting, or that it is not recorded."""
+    """Return a group's value of a setting, or "not recorded"."""
     return group.settings.get(setting, NOT_RECORDED)
 
 
@@ -89,12 +89,12 @@ def values_of(groups: Sequence[Group], setting: str) -> list[Any]:
 
 
 def axis_name(setting: str) -> str:
-    """Return the name of a setting's axis: the paper's letter, where it has one."""
+    """Return the name of a setting's axis, with the paper's letter if it has one."""
     return PAPER_NAMES.get(setting, setting)
 
 
 def is_number(value: object) -> bool:
-    """Whether a value has a place on an axis of numbers."""
+    """Return whether a value is a number, and no truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

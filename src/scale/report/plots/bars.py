@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DASHED = (0, (5, 4))
-NARROW = 0.1  # bars whose dots are small
-CHARACTERS = 75  # that fit side by side below a panel
+NARROW = 0.1  # width below which bars have small dots
+CHARACTERS = 75  # characters that fit below a panel
 THICK = 2.0  # the line of a method that sees labels
 
 
@@ -69,7 +69,7 @@ def _draw_panel(
     marks: dict[str, Style],
     named_below: bool,
 ) -> list[tuple[float, str, str]]:
-    """Draw the groups of a panel and return what its lines are called, at the last of them."""
+    """Draw the groups of a panel; return height, text and colour of the labels of its lines."""
     ticks = dict[float, str]()
     labels, bars = list[tuple[float, str, str]](), list[tuple[float, list[float]]]()
     names = list(dict.fromkeys(group.name for group in groups if not group.sees_labels))
@@ -102,12 +102,12 @@ def _draw_panel(
 
 
 def paper_value(group: Group, measure: str) -> float | None:
-    """Return the paper's own value, which is one of kNN."""
+    """Return the paper's value; it exists only for kNN."""
     return group.paper if measure == "knn" else None
 
 
 def _draw_seeds(axes: Axes, bars: Sequence[tuple[float, Sequence[float]]], width: float) -> None:
-    """Draw a dot for each seed, side by side, and the deviation where there are several."""
+    """Draw a dot for each seed, side by side, and the standard deviation of several seeds."""
     several = [(x, values) for x, values in bars if len(values) > 1]
     if several:
         means = [np.mean(values) for _, values in several]
@@ -140,7 +140,7 @@ def _draw_reference(
     axes.hlines(mean, place - 0.48, place + 0.48, color=INK, linewidth=THICK, zorder=3)
     if len(values) > 1:
         axes.errorbar(place + 0.46, mean, deviation(values), **_WHISKERS)
-    if paper is not None:  # a lead, for the line has no bar below the mark
+    if paper is not None:  # a leader line, because there is no bar below the mark
         axes.vlines(place + 0.44, mean, paper, color=INK, linewidth=0.6, zorder=3)
         _draw_paper(axes, place + 0.44, paper)
     return [(mean, f"{name} (labels)", INK)]
@@ -149,7 +149,7 @@ def _draw_reference(
 def _draw_floors(
     axes: Axes, place: int, group: Group, floors: Sequence[Group], measure: str
 ) -> list[tuple[float, str, str]]:
-    """Draw the floors of a group's dataset and stream, and return what they are called."""
+    """Draw the floors of a group's dataset and stream; return their labels."""
     labels = []
     for floor in floors:
         if floor.place == group.place and floor.values(measure):
@@ -175,7 +175,7 @@ def _dress_bars(axes: Axes, title: str, ticks: dict[float, str], named_below: bo
 
 
 def _name_once(axes: Sequence[Axes]) -> None:
-    """Name the bars only below the last of the panels when all have the same."""
+    """Name the bars only below the last panel if all panels have the same bars."""
     names = [[label.get_text() for label in panel.get_xticklabels()] for panel in axes]
     if all(found == names[0] for found in names):
         for panel in axes[:-1]:
@@ -198,12 +198,12 @@ def _handles(groups: Sequence[Group], selection: Selection, marks: dict[str, Sty
 
 
 def _note(groups: Sequence[Group], floors: Sequence[Group], measure: str) -> str:
-    told = seeds_told(groups)
-    if told != "one seed":
-        told += ", ± standard deviation; dots: each seed"
+    text = seeds_told(groups)
+    if text != "one seed":
+        text += ", ± standard deviation; dots: each seed"
     if any(floor.values(measure) for floor in floors):
-        told += "; dashed: features that learn nothing"
-    return told + code_told(groups)
+        text += "; dashed: features that learn nothing"
+    return text + code_told(groups)
 
 
 _WHISKERS: dict[str, Any] = {"ecolor": INK, "elinewidth": 0.9, "capsize": 1.5, "zorder": 4}

@@ -42,7 +42,7 @@ Curve = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 def draw_curves(selection: Selection) -> Figure:
     """Draw a measure over the images seen: a panel for each dataset and stream.
 
-    Names stand at the ends of the lines, or in a legend when there are too many of them.
+    Names are at the ends of the lines, or in a legend if there are too many.
     """
     measure = selection.measure
     found_groups = make_groups(_with_curves(selection.records, measure))
@@ -67,8 +67,8 @@ def draw_curves(selection: Selection) -> Figure:
 def average_curve(group: Group, measure: str) -> Curve:
     """Return positions, mean and standard deviation over the seeds.
 
-    The lengths of streams may differ from seed to seed: the first evaluations are put together,
-    then the second ones, at their average position.
+    Streams of different seeds may differ in length. So the first evaluations are averaged, then the
+    second ones, and so on, also in their position.
     """
     curves = [record["curve"] for record in group.records.values()]
     longest = max(curves, key=lambda curve: len(curve["position"]))
@@ -76,7 +76,7 @@ def average_curve(group: Group, measure: str) -> Curve:
     positions, values = [], []
     for curve in curves:
         at, found = np.array(curve["position"], float), np.array(curve[measure], float)
-        if len(at) != len(shares):  # evaluated more rarely
+        if len(at) != len(shares):  # fewer evaluations: interpolate
             found = np.interp(shares, at / max(at[-1], 1), found)
             at = shares * at[-1]
         positions.append(at)
@@ -89,8 +89,8 @@ def _with_curves(records: list[Record], measure: str) -> list[Record]:
     known = [name for name in MEASURES if any(name in r.get("curve", {}) for r in records)]
     if not known:
         raise InputError(
-            "none of the records has the evaluations along the stream, which older records lack; "
-            "make them anew from the folders of their runs: scale table RUNS --to NEW.jsonl"
+            "no record has evaluations along the stream; "
+            "make records from the folders of the runs: scale table RUNS --to NEW.jsonl"
         )
     if measure not in known:
         raise unknown_name("measure along the stream", measure, known)
@@ -138,7 +138,7 @@ def _name_lines(
     labels: Sequence[Sequence[tuple[float, str, str]]],
     marks: dict[str, Style],
 ) -> None:
-    """Name the lines at their ends, or when they do not fit only the floors, with a legend."""
+    """Name the lines at their ends; if they do not fit, name the floors and draw a legend."""
     fits = max(map(len, labels)) <= room_for_labels(figure, axes[0])
     lines: dict[str, Line2D] = {}
     for line in (line for panel in axes for line in panel.lines):

@@ -1,4 +1,4 @@
-"""From sources to the file of a figure."""
+"""Draw records as a figure, and write its file."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ FIGURES: dict[str, Callable[[Selection], Figure]] = {
     "heatmap": draw_heatmap,
     "maps": draw_maps,
 }
-"""What records can be drawn as."""
+"""Kinds of figures."""
 PRINT_DPI = 300
-# No time and no name of a program: equal records give equal files.
+# No time and no program's name, so that equal records give equal files.
 METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -48,21 +48,21 @@ def draw_figure(
     datasets: Sequence[str] = (),
     streams: Sequence[str] = (),
 ) -> str:
-    """Draw records as a figure of the paper and return its kind.
+    """Draw records as a figure of the paper; return its kind.
 
     Parameters
     ----------
     sources
         Files of records (.jsonl), folders of benches, folders of finished runs.
     out
-        The file to write; its ending says whether as PNG, PDF or SVG.
+        The file to write; it ends in .png, .pdf or .svg.
     kind
-        One of `FIGURES`; what the records' experiment says when not given, or bars.
+        One of `FIGURES`. The default is that of the records' experiment, or bars.
     experiment, measure, methods, datasets, streams
-        What to draw of the records, as `select` takes it.
+        Records and measure to draw; see `select`.
     """
     if out.suffix.lower() not in METADATA:
-        raise InputError(f"{out} does not end in .png, .pdf or .svg; figures are written as those")
+        raise InputError(f"{out} does not end in .png, .pdf or .svg; choose one of these")
     if kind is not None and kind not in FIGURES:
         raise unknown_name("figure", kind, FIGURES)
     selection = select(

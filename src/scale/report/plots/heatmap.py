@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 def draw_heatmap(selection: Selection) -> Figure:
-    """Draw a cell for each pair of values, with its number: a panel for each stream.
+    """Draw a cell with a number for each pair of values, and a panel for each stream.
 
-    All panels share one scale of colours. A pair without a run is an empty cell that says so.
+    All panels share one colour scale. A cell without a run says "no run".
     """
     measure = selection.measure
     across, up = varied_settings(selection.records, selection.experiment, 2, "heatmaps")
@@ -106,7 +106,7 @@ def _write_cells(
 
 
 def ink_on(colour: ArrayLike) -> str:
-    """Return black or white, whichever stands out more against a colour of red, green and blue.
+    """Return black or white, the one with more contrast to an RGB colour.
 
     Examples
     --------

@@ -45,7 +45,7 @@ Line = tuple[str, list[Group]]
 
 
 def draw_lines(selection: Selection) -> Figure:
-    """Draw a measure over the setting that was varied: a line for each stream or method."""
+    """Draw a measure over the varied setting: a line for each stream or method."""
     (setting,) = varied_settings(selection.records, selection.experiment, 1, "lines")
     groups = drawn_groups(selection, [setting])
     by_panel = [list(found) for _, found in groupby(groups, lambda group: group.panel)]
@@ -115,7 +115,7 @@ def _draw_panel(
             capsize=2,
             label=name,
         )
-        # Afterwards, for otherwise the axes would not know of the data.
+        # Shifted after plotting, because the axes find their limits from unshifted data.
         beside = axes.transData + ScaledTranslation(shift, 0, axes.figure.dpi_scale_trans)
         for artist in marked.get_children():
             artist.set_transform(beside)
@@ -124,10 +124,10 @@ def _draw_panel(
 
 
 def set_scale(axes: Axes, values: Sequence[Any]) -> dict[str, float]:
-    """Scale the axis for the values, mark them all, and return where each is.
+    """Scale the axis for the values, put a tick at each, and return their positions.
 
-    Numbers over more than a decade are on a logarithmic axis; a zero among them is placed a step
-    to the left of the others. What are no numbers stand side by side.
+    Numbers that span more than a decade get a logarithmic axis; a zero is one step left of the
+    others. Values that are not numbers are evenly spaced.
     """
     if not all(map(is_number, values)):
         places = {tell_value(value): float(i) for i, value in enumerate(values)}

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def draw_maps(selection: Selection) -> Figure:
-    """Draw a row of maps for each setting, of its first seed, coloured by class.
+    """Draw a row of maps for each setting, from its first seed, coloured by class.
 
-    The features are those that the runs have kept in their folders.
+    The features come from the folders of the runs.
     """
     groups = drawn_groups(selection)
     names = _class_names(groups)
@@ -65,8 +65,8 @@ def _features_of(group: Group, selection: Selection) -> list[tuple[str, Any, Any
     snapshots = read_snapshots(folder) if folder is not None else []
     if not snapshots:
         raise InputError(
-            f"the features of {group.name} on {group.dataset} {group.stream} are not there; maps "
-            "are drawn from folders of runs or of benches, with their runs/ in them"
+            f"there are no features of {group.name} on {group.dataset} {group.stream}; give the "
+            "folder of the run, or of the bench with its runs/"
         )
     return snapshots
 

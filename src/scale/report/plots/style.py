@@ -1,4 +1,4 @@
-"""How all figures look: sizes for a page 17 cm wide, and marks that differ without colour."""
+"""The style of all figures: sizes for a page 17 cm wide, and marks that differ without colour."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ METHOD_ORDER = (
     *("cla", "cla-r", "osiris-r", "climb", "supcon", "random", "pixels", "pca", "patches"),
 )
 REFERENCE = "supcon"
-"""Learns from labels: no competitor of the others, and drawn apart from them."""
+"""The method that learns from labels; it has a separate colour."""
 STREAM_ORDER = ("iid", "seq", "seq-bl", "seq-im", "seq-cc")
 WIDTH = 17 / 2.54
 INK = "#222222"
 SMALL = 7.5
 LEGEND_COLUMNS = 6
-LABEL_HEIGHT = 0.17  # inches that a label at the right takes
-# Okabe and Ito's without yellow and black, then Paul Tol's: each is seen as a line on white.
+LABEL_HEIGHT = 0.17  # height of a label at the right, in inches
+# Okabe and Ito's without yellow and black, then Paul Tol's: all are visible as lines on white.
 COLOURS = (
     *(BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", VERMILION),
     *("#882255", "#999933", "#332288", "#44AA99", "#661100", "#888888"),
 )
-# As many as have no common divisor with the colours: no pair comes twice before the 60th.
+# Five hatches and twelve colours have no common divisor, so the first 60 pairs all differ.
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (1.5, 1)), (0, (5, 1, 1, 1)), (0, (8, 1, 3, 1)))
@@ -69,7 +69,7 @@ def for_print() -> Iterator[None]:
 
 
 def styles(names: Sequence[str]) -> dict[str, Style]:
-    """Return different marks for each name; a method has the same ones in every figure.
+    """Return different marks for each name; a method has the same marks in every figure.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]
 
 
 def dress(axes: Axes, title: str, ylabel: str = "") -> None:
-    """Give a panel its title and the name of its axis, and remove what carries nothing."""
+    """Set the title and the axis name of a panel, and remove needless lines."""
     clean(axes)
     axes.tick_params(labelsize=8)
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.6)
@@ -116,9 +116,9 @@ def dress(axes: Axes, title: str, ylabel: str = "") -> None:
 def label_lines(
     figure: Figure, axes: Sequence[Axes], labels: Sequence[Sequence[tuple[float, str, str]]]
 ) -> None:
-    """Write names to the right of each panel, beside the ends of what they name.
+    """Write names right of each panel, beside the ends of their lines.
 
-    Comes last: the distance of the names depends on the final height of the panels.
+    Call it last: the distance of names depends on the final height of the panels.
     """
     figure.draw_without_rendering()
     for panel, found in zip(axes, labels, strict=True):
@@ -128,13 +128,13 @@ def label_lines(
 
 
 def room_for_labels(figure: Figure, axes: Axes) -> int:
-    """Return how many names fit to the right of a panel."""
+    """Return the number of names that fit right of a panel."""
     figure.draw_without_rendering()
     return int(axes.get_window_extent().height / figure.dpi / LABEL_HEIGHT)
 
 
 def legend(figure: Figure, handles: Sequence[Any]) -> None:
-    """Put a legend above all panels, as wide as fits, and give the figure the height it takes."""
+    """Draw a legend above all panels, as wide as fits, and make the figure higher by its height."""
     for columns in range(min(len(handles), LEGEND_COLUMNS), 0, -1):
         shown = figure.legend(
             handles=list(handles),
@@ -154,12 +154,12 @@ def legend(figure: Figure, handles: Sequence[Any]) -> None:
 
 
 def note(figure: Figure, text: str) -> None:
-    """Say below the figure what its marks are."""
+    """Write the meaning of the marks below the figure."""
     figure.supxlabel(text, fontsize=SMALL, color=GREY)
 
 
 def seeds_told(groups: Sequence[Group]) -> str:
-    """Return the number of seeds that the values are means of.
+    """Return the number of seeds, in words.
 
     Examples
     --------
@@ -170,15 +170,15 @@ def seeds_told(groups: Sequence[Group]) -> str:
     fewest, most = min(counts), max(counts)
     if fewest == most == 1:
         return "one seed"
-    told = str(most) if fewest == most else f"{fewest} to {most}"
-    return f"mean of {told} seeds"
+    count = str(most) if fewest == most else f"{fewest} to {most}"
+    return f"mean of {count} seeds"
 
 
 def code_told(groups: Sequence[Group]) -> str:
-    """Return the remark that a figure has on the code of its records."""
+    """Return a remark if the code of a record is not recorded, else an empty text."""
     return "" if all(group.code for group in groups) else "; code not recorded"
 
 
 def deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation over seeds; zero for a single one."""
+    """Return the standard deviation over seeds; 0 for one seed."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
