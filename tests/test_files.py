@@ -118,7 +118,7 @@ def test_what_a_killed_process_left_is_hidden_and_named_after_the_file(target):
 def test_a_full_disk_is_told_and_keeps_the_old_file(small_disk):
     disk = small_disk("64k")
     write_atomic(disk / "file", b"old")
-    with pytest.raises(ScaleError, match=r"no space left on the disk of .*file was left as it"):
+    with pytest.raises(ScaleError, match=r"no space left on the disk of .*file is unchanged"):
         write_atomic(disk / "file", b"x" * 200_000)
     assert (disk / "file").read_bytes() == b"old"
     assert names(disk) == ["file"]

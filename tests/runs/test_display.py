@@ -31,7 +31,7 @@ def test_plain_lines_tell_of_floors_batches_evaluations_and_the_end(
     run(config(small_set), tmp_path / "run", display=display)
     shown = text.getvalue()
     assert "scale on" in shown.splitlines()[0]
-    for name in ("random", "pixels", "pca"):
+    for name in ("random", "pixels", "pca (bank)"):
         assert f"floor {name}: kNN" in shown
     assert "image 120/120" in shown
     assert "images/s" in shown

@@ -85,7 +85,7 @@ def test_a_run_without_memory_is_drawn_without_its_picture(
     finished: Callable[[str], Path],
 ) -> None:
     names = {path.name for path in draw_run(finished("pixels"))}
-    assert names == {"curve.png", "stream.png", "embedding.png"}
+    assert names == {"curve.png", "stream.png", "embedding.png", "neighbours.png"}
 
 
 def test_the_learner_is_the_last_row_even_when_it_is_a_floor(

@@ -97,6 +97,7 @@ def wait_until_loading(process: subprocess.Popen[str], out: Path) -> None:
         os.sched_yield()
 
 
+@pytest.mark.slow
 def test_killed_while_the_images_load_the_same_command_starts_again(
     command: Command, unbroken: Path, tmp_path: Path
 ) -> None:
