@@ -149,3 +149,10 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
         learner.save(tmp_path / "learner")
     assert (tmp_path / "learner").read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["learner"]
+
+
+def test_a_learner_of_an_older_version_is_refused_with_what_to_do(saved, tmp_path):
+    state, meta = read_tensors(saved)
+    write_tensors(tmp_path / "old", state, {**meta, "format": "scale-learner-1"})
+    with pytest.raises(DamagedFileError, match=r"older version of scale.*scale-lifelong 0.1, or"):
+        load(tmp_path / "old")

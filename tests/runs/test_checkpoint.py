@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from scale._errors import InputError
+from scale._tensors import write_tensors
 from scale.runs.checkpoint import Checkpoints
 
 
@@ -42,3 +44,11 @@ def test_writing_again_at_an_earlier_cursor_keeps_what_was_before(
         write(checkpoints, before)
     newest = write(checkpoints, cursor)
     assert checkpoints.paths()[-1] == newest
+
+
+def test_one_of_an_older_version_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    path = tmp_path / "0000000005.safetensors"
+    write_tensors(path, {"x": torch.zeros(1)}, {"format": "scale-checkpoint-1"})
+    with pytest.raises(InputError, match=r"older version of scale.*scale-lifelong 0.1, or start"):
+        checkpoints.read(pytest.fail)

@@ -20,7 +20,7 @@ from scale.report.neighbours import draw_neighbours
 from scale.report.stream import draw_streams
 from scale.runs import RunConfig, prepare, read_metrics
 from scale.runs.learner import load_learner
-from scale.runs.measure import MAP_POINTS
+from scale.runs.measure import kept_for_map
 from scale.runs.run_folder import FLOORS_REMEDY, read_json
 from scale.streams import class_over_time, make_order
 
@@ -109,8 +109,7 @@ def _evaluated_images(config: RunConfig, labels: np.ndarray) -> NDArray[np.uint8
         return None
     if evaluator is None:
         return None
-    count = len(evaluator.sets.eval_labels)
-    chosen = np.unique(np.linspace(0, count - 1, MAP_POINTS).astype(int))  # as `measure` keeps them
+    chosen = kept_for_map(len(evaluator.sets.eval_labels))
     same = np.array_equal(evaluator.sets.eval_labels[chosen], labels)
     return evaluator.sets.eval_images[chosen] if same else None
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from torch import Tensor
 
-from scale._errors import DamagedFileError
+from scale._errors import DamagedFileError, InputError
 from scale._tensors import read_tensors, write_tensors
 
-FORMAT = "scale-checkpoint-1"
+FORMAT = "scale-checkpoint-2"
+OLDER = ("scale-checkpoint-1",)
 KEPT = 2
 
 
@@ -48,6 +49,12 @@ class Checkpoints:
         for path in reversed(paths):
             try:
                 state, meta = read_tensors(path)
+                if meta.get("format") in OLDER:
+                    raise InputError(
+                        f"{path} was written by an older version of scale, whose parameters had "
+                        "other names; go on with scale-lifelong 0.1, or start again with a new "
+                        "--out"
+                    )
                 if meta.get("format") != FORMAT:
                     raise DamagedFileError(f"{path} is not a checkpoint ({FORMAT})")
                 return state, meta

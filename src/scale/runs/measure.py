@@ -176,7 +176,12 @@ def summarise(
     return summary
 
 
+def kept_for_map(count: int) -> np.ndarray:
+    """Return which of `count` evaluation images have their features kept for the map."""
+    return np.unique(np.linspace(0, count - 1, MAP_POINTS).astype(int))
+
+
 def _keep_features(features: np.ndarray, labels: np.ndarray, path: Path) -> None:
-    chosen = np.unique(np.linspace(0, len(labels) - 1, MAP_POINTS).astype(int))
+    chosen = kept_for_map(len(labels))
     with atomic_path(path) as part, open(part, "wb") as file:
         np.savez(file, features=features[chosen], labels=labels[chosen])
