@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scale._errors import InputError
 from scale.report._figure import BLUE, GREY, VERMILION, new_figure, save, shorten
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 QUERIES = 8
 NEIGHBOURS = 6
@@ -53,38 +50,58 @@ def draw_neighbours(
     names = shorten(class_names, len(class_names))
     present, first = np.unique(labels, return_index=True)  # the first image of each class
     rows = np.linspace(0, len(present) - 1, min(QUERIES, len(present))).astype(int)
-    width, height = LEFT + CELL * (2 * NEIGHBOURS + 2) + 0.1, CELL * len(rows) + TOP + BOTTOM
-    figure = new_figure(width, height)
-    figure.set_layout_engine("none")  # every place is computed here
-
-    def place(row: int, column: float) -> Axes:
-        x, y = LEFT + CELL * column, height - TOP - CELL * (row + 1)
-        return figure.add_axes((x / width, y / height, SIDE / width, SIDE / height))
-
-    def write(x: float, y: float, text: str, **style: Any) -> None:
-        figure.text(x / width, y / height, text, **style)
-
+    page = _Page(len(rows))
     for line, row in enumerate(rows):
         query = first[row]
-        _show(place(line, 0), images[query], None)
-        middle = height - TOP - CELL * (line + 1) + SIDE / 2
-        write(LEFT - 0.08, middle, names[labels[query]], ha="right", va="center", fontsize=8)
+        page.show(line, 0, images[query], None)
+        page.write(LEFT - 0.08, page.middle(line), names[labels[query]], ha="right", va="center")
         for start, features in ((BEFORE, before), (AFTER, after)):
             for i, found in enumerate(nearest(features, query)):
                 same = labels[found] == labels[query]
-                _show(place(line, start + i), images[found], BLUE if same else VERMILION)
-    above = height - TOP + 0.06
-    write(LEFT, above, "image", fontsize=9)
+                page.show(line, start + i, images[found], BLUE if same else VERMILION)
+    above = page.height - TOP + 0.06
+    page.write(LEFT, above, "image", fontsize=9)
     for start, features, when in ((BEFORE, before, "before"), (AFTER, after, "after")):
         share = share_of_same_class(features, labels)
         title = f"nearest {when} learning: {share:.0%} of the same class"
-        write(LEFT + CELL * start, above, title, fontsize=9)
+        page.write(LEFT + CELL * start, above, title, fontsize=9)
     note = (
         f"Blue: same class; orange: another. Percentages are over all {len(labels):,} images. "
         "No label was used for learning."
     )
-    write(LEFT, 0.12, note, fontsize=8, color=GREY)
-    save(figure, path)
+    page.write(LEFT, 0.12, note, color=GREY)
+    save(page.figure, path)
+
+
+class _Page:
+    """A figure of images in rows; places are in inches from the lower left corner."""
+
+    def __init__(self, rows: int) -> None:
+        self.width = LEFT + CELL * (2 * NEIGHBOURS + 2) + 0.1
+        self.height = CELL * rows + TOP + BOTTOM
+        self.figure = new_figure(self.width, self.height)
+        self.figure.set_layout_engine("none")  # every place is computed here
+
+    def middle(self, row: int) -> float:
+        """Return the height of the middle of a row."""
+        return self.height - TOP - CELL * (row + 1) + SIDE / 2
+
+    def write(self, x: float, y: float, text: str, **style: Any) -> None:
+        self.figure.text(x / self.width, y / self.height, text, **{"fontsize": 8, **style})
+
+    def show(self, row: int, column: float, image: NDArray[np.uint8], frame: str | None) -> None:
+        x, y = LEFT + CELL * column, self.middle(row) - SIDE / 2
+        size = (SIDE / self.width, SIDE / self.height)
+        axes = self.figure.add_axes((x / self.width, y / self.height, *size))
+        axes.set_xticks([])
+        axes.set_yticks([])
+        pixels = image.transpose(1, 2, 0)  # (H, W, C)
+        grey = pixels.shape[2] == 1
+        axes.imshow(pixels[..., 0] if grey else pixels, cmap="gray", vmin=0, vmax=255)
+        for spine in axes.spines.values():
+            spine.set_visible(frame is not None)
+            spine.set_color(frame or GREY)
+            spine.set_linewidth(2.2)
 
 
 def nearest(features: NDArray[Any], query: int) -> NDArray[np.int64]:
@@ -117,14 +134,3 @@ def _cosines(features: NDArray[Any], queries: NDArray[Any]) -> NDArray[np.float6
 
     cosines: NDArray[np.float64] = unit(queries) @ unit(features).T
     return cosines
-
-
-def _show(axes: Axes, image: NDArray[np.uint8], frame: str | None) -> None:
-    axes.set_xticks([])
-    axes.set_yticks([])
-    pixels = image.transpose(1, 2, 0)  # (H, W, C)
-    axes.imshow(pixels[..., 0] if pixels.shape[2] == 1 else pixels, cmap="gray", vmin=0, vmax=255)
-    for spine in axes.spines.values():
-        spine.set_visible(frame is not None)
-        spine.set_color(frame or GREY)
-        spine.set_linewidth(2.2)

@@ -23,7 +23,24 @@ from scale.runs.setting import Setting, prepare
 from scale.streams import class_over_time
 
 
-def claim(out: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:
+def begin(
+    config: RunConfig, out: Path, resume: bool, display: Display
+) -> tuple[RunConfig, dict[str, Any] | None]:
+    """Return the config of a run with every value written out, and what it recorded before.
+
+    The second value is None for a new run. A resumed run keeps the image size that it recorded.
+    """
+    config.check()
+    full = complete(config)
+    begun = _claim(out, full, resume)
+    if begun is not None:
+        return dataclasses.replace(full, image_size=RunConfig.read(out).image_size), begun
+    if full.image_size != config.image_size:
+        display.message(f"images are resized to {full.image_size} pixels a side (--image-size)")
+    return full, None
+
+
+def _claim(out: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:
     """Make the folder of a new run, or return the config of a resumed run after checking it."""
     if resume and has_begun(out):
         begun = read_config(out)

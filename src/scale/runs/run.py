@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from scale._errors import InputError, NonFiniteLossError
 from scale._files import write_atomic
 from scale.methods import Learner
-from scale.runs.begin import claim, set_up
+from scale.runs.begin import begin, set_up
 from scale.runs.checkpoint import Checkpoints
 from scale.runs.config import RunConfig
 from scale.runs.display import Display
@@ -22,7 +21,6 @@ from scale.runs.interrupt import IN_STREAM, Interrupts, RunInterrupted
 from scale.runs.measure import measure, measure_floors, summarise
 from scale.runs.meter import Meter
 from scale.runs.metrics import MetricsFile
-from scale.runs.parameters import complete
 from scale.runs.probe import announce
 from scale.runs.run_folder import SUMMARY_REMEDY, only_here, read_json
 from scale.runs.setting import Setting
@@ -61,13 +59,7 @@ def run(
         Show an estimate of the run's time at the start.
     """
     display = display or Display()
-    config.check()
-    given, config = config, complete(config)
-    begun = claim(out, config, resume)
-    if begun is not None:  # keep the recorded size, also that of an older version's run
-        config = replace(config, image_size=RunConfig.read(out).image_size)
-    elif config.image_size != given.image_size:
-        display.message(f"images are resized to {config.image_size} pixels a side (--image-size)")
+    config, begun = begin(config, out, resume, display)
     if (out / "summary.json").is_file():
         finished = read_json(out / "summary.json", SUMMARY_REMEDY)
         display.message(f"the run in {out} is finished")
