@@ -5,17 +5,18 @@ BIN := .venv/bin
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow lint bench chaos clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) torch setuptools
-	$(PIP) --no-build-isolation -e '.[dev,hub,ray]'
+	$(PIP) --no-build-isolation -e '.[dev,hub,mqtt,onnx,pretrained,ray,search,serve,tensorboard,video]'
 	touch $@
 
 demo: .venv/ready
 	rm -rf runs/demo
 	$(BIN)/scale run --dataset digits --stream seq --out runs/demo
+	$(BIN)/scale report runs/demo
 
 test: .venv/ready
 	$(PYTEST)
@@ -30,7 +31,10 @@ lint: .venv/ready
 	$(BIN)/lint-imports
 
 bench: .venv/ready
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --json results/bench.jsonl --page BENCHMARKS.md --resume build/bench
+
+chaos: .venv/ready
+	$(BIN)/python -m chaos
 
 clean:
 	rm -rf .venv build dist src/*.egg-info

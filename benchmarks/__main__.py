@@ -1,5 +1,7 @@
 """Run the benchmarks: ``python -m benchmarks [NAME ...] [--quick] [--json PATH]``.
 
+``--page PATH`` also writes what was measured as a Markdown page. ``--resume FOLDER`` keeps each
+finished benchmark until all are done, so a stopped run goes on where it was.
 ``python -m benchmarks [NAME ...] --table PATH`` prints the rows that ``--json PATH`` saved.
 """
 
@@ -17,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks._measure import Row, machine
+from scale._files import write_atomic
 from scale.report.formats import markdown
 
 MODULES = (
@@ -26,11 +29,19 @@ MODULES = (
     "memory_update",
     "encoder",
     "update",
+    "released",
     "peak_memory",
     "checkpoint",
+    "sharing",
     "startup",
+    "live",
     "stam",
     "scale_plus",
+    "precision",
+    "growth",
+    "embed",
+    "export",
+    "live_page",
 )
 BUSY = 0.5  # load per core above which times are unreliable
 
@@ -44,6 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--quick", action="store_true", help="use tiny sizes, only to check that the code runs"
     )
     parser.add_argument("--json", type=Path, help="append every row to this file as a JSON line")
+    parser.add_argument("--page", type=Path, help="write the tables of this run to a Markdown page")
+    parser.add_argument(
+        "--resume", type=Path, metavar="FOLDER", help="do not run again what this folder has"
+    )
     parser.add_argument("--table", type=Path, metavar="PATH", help="print saved rows as Markdown")
     args = parser.parse_args(arguments)
     unknown = set(args.names) - set(MODULES)
@@ -58,15 +73,72 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     where = machine()
     show_machine(console, where)
+    measured: dict[str, list[Row]] = {}
     for name in args.names or MODULES:
         module = import_module(f"benchmarks.{name}")
         start = time.perf_counter()
-        rows = module.main(quick=args.quick)
+        rows = kept_rows(args.resume, name)
+        if rows is None:
+            rows = module.main(quick=args.quick)
+            keep_rows(args.resume, name, rows)
+            if args.json is not None:
+                saved = [{"benchmark": name, **cells, "machine": where} for cells in rows]
+                append(args.json, saved)
+        measured[f"{name}: {module.__doc__}"] = rows
         console.print(table(f"{name}: {module.__doc__}", rows))
         console.print(f"[dim]{time.perf_counter() - start:.0f} s[/dim]\n")
-        if args.json is not None:
-            append(args.json, [{"benchmark": name, **cells, "machine": where} for cells in rows])
+        if args.page is not None:
+            write_atomic(args.page, page(measured, where))
+    for name in args.names or MODULES:  # all are done, so the next run starts anew
+        if args.resume is not None:
+            (args.resume / f"{name}.json").unlink(missing_ok=True)
     return 0
+
+
+def kept_rows(folder: Path | None, name: str) -> list[Row] | None:
+    """Return the rows of a benchmark that an earlier, stopped run finished; None without them."""
+    path = None if folder is None else folder / f"{name}.json"
+    if path is None or not path.is_file():
+        return None
+    rows: list[Row] = json.loads(path.read_text())
+    return rows
+
+
+def keep_rows(folder: Path | None, name: str, rows: list[Row]) -> None:
+    """Keep the rows of a finished benchmark."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(folder / f"{name}.json", json.dumps(rows))
+
+
+def page(measured: dict[str, list[Row]], where: Row) -> str:
+    """Return a Markdown page with one table for each benchmark."""
+    versions = ", ".join(f"{name} {v}" for name, v in dict(where["versions"]).items())  # type: ignore[call-overload]
+    lines = [
+        "# How fast is it, beside what a user would take instead?",
+        "`make bench` writes this page; no number is typed. In each row all costs were measured in "
+        "turns, in one run, so read the ratios. `beside / ours` above 1 means that ours is faster. "
+        "`ours / limit` is the distance from what the machine allows. "
+        "[What each benchmark compares](benchmarks/README.md).",
+        f"{where['processor']}, {where['cores']} cores, {where['threads']} threads, load "
+        f"{where['load']:.1f} at the start. Python {where['python']}, {versions}.",
+    ]
+    for title, rows in measured.items():
+        cells = [_page_row(one) for one in rows]
+        head = ["what", "ours", "beside", "its cost", "beside / ours", "limit", "ours / limit"]
+        lines += [f"## {title.strip()}", markdown(head, cells).strip()]
+    return "\n\n".join(lines) + "\n"
+
+
+def _page_row(cells: Row) -> list[str]:
+    unit, note = cells["unit"], f" ({cells['note']})" if cells.get("note") else ""
+    beside, limit = ["", "", ""], ["", ""]
+    if "alternative" in cells:
+        ratio = f"{cells['alternative_over_ours']:.2f}"
+        beside = [str(cells["alternative"]), _cost(cells["alternative_cost"], unit), ratio]
+    if "limit" in cells:
+        limit = [str(cells["limit"]), f"{cells['ours_over_limit']:.2f}"]
+    return [f"{str(cells['what']).strip()}{note}", _cost(cells["ours"], unit), *beside, *limit]
 
 
 def kept_table(path: Path, names: Sequence[str]) -> str:

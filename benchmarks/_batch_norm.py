@@ -9,7 +9,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from scale.augment import resize
 from scale.evaluate import Evaluator, knn_accuracy
 from scale.methods import Replay
-from scale.methods.core.contrastive import PIXEL_MEAN, PIXEL_STD
+from scale.methods.core.pixels import PIXEL_MEAN, PIXEL_STD
 
 MOST_IMAGES = 2048  # all of them go through the encoder in one pass
 

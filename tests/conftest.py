@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ settings.load_profile("unhurried")
 def pytest_configure() -> None:
     """Compute with one thread, here and in the processes that tests start: each core has a test."""
     os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ["SCALE_TRACEBACK"] = "1"  # a bug fails the test that finds it, with its traceback
     torch.set_num_threads(1)
 
 
@@ -65,3 +67,19 @@ def small_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
         y_test=labels[chosen][test],
     )
     return path
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A cluster of two nodes on this machine, one CPU each."""
+    pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # else a busy machine starves the workers
+    from ray.cluster_utils import Cluster
+
+    store = 80 * 2**20
+    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": store}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster.lost = cluster.add_node(num_cpus=1, object_store_memory=store)
+    yield cluster
+    cluster.shutdown()

@@ -4,7 +4,7 @@ import json
 from importlib import import_module
 
 import pytest
-from benchmarks.__main__ import MODULES, append, table
+from benchmarks.__main__ import MODULES, append, keep_rows, main, table
 from rich.console import Console
 
 CHEAP = ("psa", "augment", "losses", "memory_update")
@@ -31,3 +31,15 @@ def test_every_benchmark_says_what_it_measures_and_has_a_main(name):
     module = import_module(f"benchmarks.{name}")
     assert module.__doc__.endswith(".")
     assert callable(module.main)
+
+
+def test_a_stopped_run_goes_on_with_the_benchmarks_that_are_missing(tmp_path):
+    before = import_module("benchmarks.losses").main(quick=True)
+    before[0]["what"] = "measured before the stop"
+    keep_rows(tmp_path / "kept", "losses", before)
+    options = ["--quick", "--resume", str(tmp_path / "kept"), "--page", str(tmp_path / "page.md")]
+    assert main(["losses", "psa", *options]) == 0
+    page = (tmp_path / "page.md").read_text()
+    assert "measured before the stop" in page
+    assert "PSA of 110" in page
+    assert list((tmp_path / "kept").iterdir()) == [], "the next run measures all again"

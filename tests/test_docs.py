@@ -13,6 +13,7 @@ from benchmarks.__main__ import main as benchmarks
 from benchmarks.guard import main as guard
 from benchmarks.label_choice import main as label_choice
 from benchmarks.pseudo_positives import main as pseudo_positives
+from chaos.__main__ import main as chaos
 
 from scale.cli import main
 from scale.data import DATASETS
@@ -28,6 +29,7 @@ PRINTERS = {
     "python -m benchmarks.guard": guard,
     "python -m benchmarks.label_choice": label_choice,
     "python -m benchmarks.pseudo_positives": pseudo_positives,
+    "python -m chaos": chaos,
 }
 MARKED = re.compile(
     rf"^<!-- ({'|'.join(map(re.escape, PRINTERS))}) (.*?) -->\n(.*?)^<!-- end -->", re.M | re.S

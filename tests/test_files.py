@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from scale._errors import ScaleError, UnwritableError
-from scale._files import append_line, atomic_path, write_atomic
+from scale._files import append_line, as_path, atomic_path, write_atomic
 
 LIMITED = """
 import resource, signal, sys
@@ -194,6 +194,36 @@ def test_a_full_device_is_told():
         append_line(Path("/dev/full"), "line")
 
 
+def test_a_pipe_gets_the_data_and_stays_a_pipe(target):
+    pipe = target.parent / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        write_atomic(pipe, "news")
+        assert reader.communicate()[0] == b"news"
+    assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+def test_a_full_device_is_told_and_stays_a_device(target):
+    device = target.parent / "full"
+    try:
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 7))
+        open(device, "rb").close()
+    except OSError:
+        pytest.skip("devices cannot be made or opened here")
+    with pytest.raises(UnwritableError, match="no space left"):
+        write_atomic(device, "news")
+    assert device.is_char_device()
+
+
+def test_a_link_stays_and_the_file_behind_it_is_replaced(target):
+    link = target.parent / "link"
+    link.symlink_to(target.name)
+    write_atomic(link, "news")
+    assert link.is_symlink()
+    assert target.read_text() == "news"
+
+
 def test_a_limit_on_file_size_is_told_and_keeps_the_old_file(target):
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(target)], capture_output=True, text=True, check=False
@@ -215,3 +245,24 @@ def test_no_file_handle_is_left_open(target):
     for number in range(5):
         write_atomic(target, str(number))
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_what_a_killed_writer_left_is_swept_by_the_next_and_a_living_one_is_spared(
+    tmp_path: Path,
+) -> None:
+    old, young, other = (tmp_path / name for name in (".a.x.part", ".a.y.part", ".b.x.part"))
+    for left in (old, young, other):
+        left.write_bytes(b"half")
+    for left in (old, other):
+        os.utime(left, (0, 0))
+    write_atomic(tmp_path / "a", "whole")
+    assert not old.exists()
+    assert young.exists()
+    assert other.exists()
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"x", "a\0b", "x" * 300, "a/" + "é" * 128 + "/b"])
+def test_what_cannot_be_a_path_is_refused(wrong):
+    with pytest.raises(ScaleError, match=r"out must be a path"):
+        as_path("out", wrong)
+    assert as_path("out", "a/b") == Path("a/b")

@@ -15,6 +15,7 @@ Examples
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from scale import testing
     from scale.data import load_dataset, register_dataset
     from scale.evaluate import guard
@@ -75,8 +76,23 @@ def __getattr__(name: str) -> Any:
     """Import a public name on its first use, so that `scale --help` does not wait for torch."""
     from importlib import import_module
 
+    if name == "__version__":
+        return _version()
     if name == "testing":
         return import_module("scale.testing")
     if name not in _HOMES:
         raise AttributeError(f"module 'scale' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"} - {"TYPE_CHECKING", "Any"})
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("scale-lifelong")
+    except PackageNotFoundError:  # run from its source
+        return "unknown"

@@ -1,8 +1,10 @@
-"""Errors that a user can cause. The command line prints their message and exits with 2."""
+"""Errors that a user can cause. The command line prints the message and exits with its status."""
 
 
 class ScaleError(Exception):
     """Something the user gave cannot be used; the message says what, and what to do."""
+
+    exit_status = 2
 
 
 class InputError(ScaleError, ValueError):

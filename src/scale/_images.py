@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CHANNELS = (1, 3, 4)
+LARGEST_LABEL = 2**63 - 1
 ImageShape = tuple[int, int, int]  # channels, height, width
 
 
@@ -95,15 +96,13 @@ def as_batch(images: object, image_shape: ImageShape | None = None) -> Tensor:
     """
     import torch
 
-    if isinstance(images, torch.Tensor):
-        if images.dtype != torch.uint8:
-            raise _wrong_dtype(images.dtype)
-        images = as_array(images)
-    if not isinstance(images, np.ndarray):
+    if not isinstance(images, np.ndarray | torch.Tensor):
         raise InputError(
             f"images must be a numpy array or a torch tensor, got {type(images).__name__}"
         )
-    batch = channels_first(as_uint8(images), image_shape)
+    if isinstance(images, torch.Tensor) and images.dtype != torch.uint8:
+        raise _wrong_dtype(images.dtype)
+    batch = channels_first(as_uint8(as_array(images, "images")), image_shape)
     if image_shape is not None and batch.shape[1:] != image_shape:
         raise InputError(
             f"images have shape {batch.shape[1:]}, but this learner was started with "
@@ -144,10 +143,7 @@ def check_labels(
         ...
     scale._errors.InputError: labels must be integers, got float64
     """
-    try:
-        classes = as_array(labels)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be integers, got {type(labels).__name__}") from error
+    classes = as_array(labels, name)
     if classes.dtype.kind not in "iu":
         found = type(labels).__name__ if classes.dtype.kind in "OSU" else classes.dtype
         raise InputError(f"{name} must be integers, got {found}")
@@ -156,12 +152,38 @@ def check_labels(
         raise InputError(f"{name} must have shape {shape}, one for each image, got {classes.shape}")
     if least is not None and classes.size and classes.min() < least:
         raise InputError(f"{name} must be {least} or more, got {classes.min()}")
+    if classes.dtype == np.uint64 and classes.size and classes.max() > LARGEST_LABEL:
+        raise InputError(f"{name} must be {LARGEST_LABEL} or less, got {classes.max()}")
     return classes.astype(np.int64)
 
 
-def as_array(value: Any) -> npt.NDArray[Any]:
-    """Return a tensor, an array or a list as an array."""
-    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+def as_array(value: Any, name: str = "the values") -> npt.NDArray[Any]:
+    """Return a tensor, an array or a list as an array; the gate of all arrays that users give.
+
+    Examples
+    --------
+    >>> as_array([[1, 2], [3]], "rows")
+    Traceback (most recent call last):
+        ...
+    scale._errors.InputError: rows must be an array of one shape, got a list
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError(f"{name} must not be a masked array; fill it first: array.filled()")
+    if not hasattr(value, "detach"):
+        try:
+            return np.asarray(value)
+        except Exception as error:  # an object's own conversion may raise anything
+            kind = type(value).__name__
+            raise InputError(f"{name} must be an array of one shape, got a {kind}") from error
+    try:
+        return np.asarray(value.detach().cpu())
+    except (RuntimeError, TypeError, ValueError, AttributeError) as error:
+        form = f"{getattr(value, 'layout', '')} {getattr(value, 'dtype', '')}".strip()
+        where = getattr(value, "device", "an unknown device")
+        raise InputError(
+            f"{name} must be a dense tensor with values, got {form} on {where}; "
+            "try tensor.to_dense()"
+        ) from error
 
 
 def resized(image_shape: ImageShape, side: int | None) -> ImageShape:

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from scale._errors import DuplicateNameError, InputError
 from scale._from_file import file_of, find_in_file, names_a_file
-from scale._names import unknown_name
+from scale._names import check_text, unknown_name
 
 T = TypeVar("T")
 
@@ -49,6 +49,7 @@ class Registry(Generic[T]):
 
     def register(self, name: str) -> Callable[[T], T]:
         """Return a decorator that registers its object as `name`."""
+        check_text(f"the name of a {self.kind}", name)
 
         def add(entry: T) -> T:
             if name in self._entries and self._entries[name] is not entry:
@@ -87,7 +88,7 @@ class Registry(Generic[T]):
         This imports no file: reading a record must not run the code that it names.
         """
         self._load_plugins()
-        return name in self._entries or name in self._of_files
+        return isinstance(name, str) and (name in self._entries or name in self._of_files)
 
     def __iter__(self) -> Iterator[str]:
         self._load_plugins()

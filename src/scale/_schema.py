@@ -6,11 +6,13 @@ import re
 import tomllib
 import typing
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from scale._errors import InputError
+from scale._files import read_text
 from scale._names import did_you_mean
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -36,7 +38,14 @@ def read_toml(text: str, struct: type[T], where: str) -> T:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{where} is not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"{where} is not valid TOML: its brackets are nested too deep") from error
     return read_table(table, struct, where)
+
+
+def read_toml_file(path: Path, struct: type[T]) -> T:
+    """Read a TOML file as `struct`; see `read_table`."""
+    return read_toml(read_text(path), struct, str(path))
 
 
 def read_table(table: dict[str, Any], struct: type[T], where: str) -> T:

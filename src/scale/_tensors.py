@@ -19,6 +19,7 @@ from scale._errors import DamagedFileError, InputError
 from scale._files import atomic_path
 
 KEY = "scale"
+REMEDY = "put back a copy of it, or make it again"
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
@@ -49,6 +50,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         The file is truncated, altered, or not one of ours.
     """
     path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder, not a file; check the path")
     if not path.is_file():
         raise InputError(f"there is no file {path}; check the path")
     try:
@@ -56,16 +59,18 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
-        raise DamagedFileError(f"{path} is damaged or not a safetensors file: {error}") from error
+        raise DamagedFileError(
+            f"{path} is damaged or not a safetensors file ({error}); {REMEDY}"
+        ) from error
     if KEY not in metadata:
         raise DamagedFileError(f"{path} is a safetensors file, but not one written by scale")
     try:
         header = json.loads(metadata[KEY])
         meta, digest = header["meta"], header["digest"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise DamagedFileError(f"{path} is damaged: its header cannot be read") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DamagedFileError(f"{path} is damaged: its header cannot be read; {REMEDY}") from error
     if digest != _digest(tensors, meta):
-        raise DamagedFileError(f"{path} is damaged: its content is not what was written")
+        raise DamagedFileError(f"{path} is damaged: its content is not what was written; {REMEDY}")
     return tensors, meta
 
 

@@ -117,7 +117,7 @@ def test_variants_can_be_chosen() -> None:
         (GRID, "--methods simclr --mu 1", "neither a run nor simclr has a setting"),
         (GRID, "--methods stam --updates 5", "leave it out, or add a method that has it"),
         (GRID, "--seeds 0", "seeds must be"),
-        (GRID, "--evaluations 0", "evaluations must be 1 or more"),
+        (GRID, "--evaluations 0", "evaluations must be from 1"),
         (GRID, "--workers 0", "workers must be 1 or more"),
         (ROWS, "--methods scale", "variants differ in method"),
     ],
@@ -126,6 +126,11 @@ def test_a_mistake_gets_one_clear_message(experiment: Experiment, line: str, exp
     with pytest.raises(ScaleError, match=expected) as raised:
         plan(experiment, chosen(line))
     assert "\n" not in str(raised.value)
+
+
+def test_a_method_that_is_no_text_is_told() -> None:
+    with pytest.raises(ScaleError, match=r"method must be a text, got \{\}"):
+        plan(GRID, {"method": [{}]})
 
 
 def test_an_unknown_variant_is_told_with_the_known_ones() -> None:
@@ -149,3 +154,9 @@ def test_the_usual_batch_and_the_same_one_given_are_the_same_job() -> None:
     assert Job("a", usual).hash == Job("a", given).hash
     older = {**usual.to_json(), "params": complete(usual).params}
     assert setting_of(older) == Job("a", given).setting
+
+
+@pytest.mark.parametrize("values", [3, "er", None])
+def test_the_chosen_values_of_an_axis_are_a_list(values: Any) -> None:
+    with pytest.raises(ScaleError, match=r"the values of method must be a list, got"):
+        plan(GRID, {"method": values})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +27,6 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(ScaleError, match=r"scale-lifelong\[ray\]"):
         import_ray()
-
-
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A cluster of two nodes on this machine, one CPU each."""
-    pytest.importorskip("ray")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    from ray.cluster_utils import Cluster
-
-    store = 80 * 2**20
-    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": store}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
-    cluster.lost = cluster.add_node(num_cpus=1, object_store_memory=store)
-    yield cluster
-    cluster.shutdown()
 
 
 class KillWhenBusy(BenchDisplay):

@@ -11,11 +11,13 @@ import pytest
 from scale._errors import DamagedFileError
 from scale.bench.records import append_unique, read_records
 
-WHOLE = b'{"job": "a"}\n'
+WHOLE = b'{"job": "a", "benchmark": "psa"}\n'
 
 
 def append(path: Path, *jobs: str) -> int:
-    return append_unique([{"job": job} for job in jobs], path, lambda record: record["job"])
+    return append_unique(
+        [{"job": job, "benchmark": "psa"} for job in jobs], path, lambda record: record["job"]
+    )
 
 
 def test_a_key_is_kept_once(tmp_path: Path) -> None:
@@ -33,14 +35,14 @@ def test_half_a_line_of_a_killed_writer_is_passed_over_and_then_replaced(
     path.write_bytes(WHOLE + half)
     assert [record["job"] for record in read_records([path])] == ["a"]
     assert append(path, "b") == 1
-    assert path.read_bytes() == WHOLE + b'{"job": "b"}\n'
+    assert path.read_bytes() == WHOLE + WHOLE.replace(b'"a"', b'"b"')
 
 
 def test_a_last_line_without_its_end_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_bytes(WHOLE.strip())
     assert append(path, "a", "b") == 1
-    assert path.read_bytes() == WHOLE + b'{"job": "b"}\n'
+    assert path.read_bytes() == WHOLE + WHOLE.replace(b'"a"', b'"b"')
 
 
 def test_a_damaged_line_in_the_middle_is_an_error_and_nothing_is_written(tmp_path: Path) -> None:

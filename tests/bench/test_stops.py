@@ -39,7 +39,8 @@ def starts(folder: Path) -> int:
     return (folder / "log.txt").read_text().count(BEGUN)
 
 
-@pytest.mark.parametrize("engine", ["pool", pytest.param("in-process", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["pool", "in-process"])
 def test_a_killed_bench_goes_on_with_the_run_it_was_at(
     bench: Bench, unbroken: Path, tmp_path: Path, records: Read, engine: str
 ) -> None:
@@ -76,6 +77,28 @@ def test_an_interrupted_bench_saves_its_runs_and_names_the_command_that_goes_on(
     assert bool(list(run.glob("checkpoints/*.safetensors"))) == bool(learned)
     assert not (run / "summary.json").exists()
     assert bench.finish(tmp_path)[0] == 0
+    assert records(tmp_path) == records(unbroken)
+
+
+@pytest.mark.slow
+def test_a_bench_without_a_reader_goes_on_and_a_hangup_saves_it(
+    bench: Bench, unbroken: Path, tmp_path: Path, records: Read
+) -> None:
+    process = bench.start(tmp_path, "--workers", "1")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("2 runs")
+    process.stdout.close()
+    wait_for(process, tmp_path, "simclr", EVALUATED)  # the second run, after many lines
+    process.send_signal(signal.SIGHUP)
+    assert process.stderr is not None
+    lost, stopped = process.stderr.read().splitlines()
+    assert process.wait() == 130
+    assert "the output cannot be written (Broken pipe)" in lost
+    assert f"stopped and saved; go on with: scale bench {bench.experiment}" in stopped
+    again = bench.start(tmp_path, "--workers", "1")
+    assert again.stdout is not None
+    again.stdout.close()
+    assert again.wait() == 0
     assert records(tmp_path) == records(unbroken)
 
 

@@ -39,11 +39,15 @@ def test_forgetting_once_seen_equals_the_definition_written_out(data):
 
 
 @given(
-    st.lists(st.integers(0, 3), min_size=1, max_size=30),
+    st.lists(st.sampled_from([0, 3, 100, 250]), max_size=30),
     st.lists(st.integers(0, 40), min_size=1, unique=True).map(sorted),
+    st.lists(st.sampled_from([0, 3, 7, 100, 250]), min_size=1, unique=True).map(sorted),
 )
-def test_a_class_is_learned_once_half_of_its_images_have_passed(labels, positions):
-    for c, index in enumerate(learned_at(labels, positions, T=5)):
+def test_a_class_is_learned_once_half_of_its_images_have_passed(labels, positions, classes):
+    """Labels may have gaps, be evaluated and not streamed, or be streamed and not evaluated."""
+    found = learned_at(labels, positions, classes)
+    assert len(found) == len(classes)
+    for c, index in zip(classes, found, strict=True):
         halved = [2 * labels[:at].count(c) >= max(1, labels.count(c)) for at in positions]
         assert index == (halved.index(True) if True in halved else len(positions))
 
@@ -51,7 +55,7 @@ def test_a_class_is_learned_once_half_of_its_images_have_passed(labels, position
 def test_class_by_class_nothing_counts_before_a_class_has_come():
     # The second class is told apart best at the start, before any image of it.
     per_class = [[20, 60], [50, 40], [45, 50]]
-    since = learned_at([0] * 10 + [1] * 10, positions=[0, 10, 20], T=2)
+    since = learned_at([0] * 10 + [1] * 10, positions=[0, 10, 20], classes=[0, 1])
     assert forgetting(per_class) == 7.5  # (5 + 10) / 2
     assert forgetting(per_class, since) == 5, "the last class has no evaluation but the final one"
 
@@ -72,6 +76,8 @@ def test_average_leaves_out_the_untrained_encoder():
         lambda: forgetting([1.0, 2.0]),
         lambda: forgetting(np.zeros((0, 3))),
         lambda: forgetting(np.zeros((2, 3)), since=[0]),
+        lambda: forgetting(np.zeros((2, 3)), since=[0.5, 1, 1]),
+        lambda: forgetting([["x"]]),
         lambda: drop([]),
         lambda: drop([1.0, float("nan")]),
         lambda: average([1.0], positions=[0]),

@@ -6,6 +6,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from scale._errors import InputError
 from scale.evaluate import knn_accuracy, knn_predict, per_class_accuracy
+from scale.evaluate.knn import NeighbourSearch
 
 
 def blobs(count, dims=16, classes=7, seed=0, offset=0.0):
@@ -32,6 +33,19 @@ def test_predictions_equal_those_of_scikit_learn(bank_size, queries, k, metric, 
     reference = KNeighborsClassifier(min(k, bank_size), metric=metric).fit(bank, labels)
     found = knn_predict(bank, labels, asked, k=k, metric=metric, chunk=chunk)
     np.testing.assert_array_equal(found, reference.predict(asked))
+
+
+@settings(max_examples=20, derandomize=True)
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=5), st.sampled_from([None, 0.1]))
+def test_a_bank_in_parts_gives_the_neighbours_of_the_whole(sizes, temperature):
+    bank, labels = blobs(sum(sizes), seed=len(sizes))
+    asked, _ = blobs(25, seed=99)
+    options = {"k": 9, "metric": "cosine", "temperature": temperature}
+    search, start = NeighbourSearch(asked, **options), 0
+    for size in sizes:
+        search.add(bank[start : start + size], labels[start : start + size])
+        start += size
+    np.testing.assert_array_equal(search.predict(), knn_predict(bank, labels, asked, **options))
 
 
 def test_euclidean_order_survives_a_large_common_offset():

@@ -27,9 +27,28 @@ SMALL: dict[str, Any] = {
     "delta": 60,
     "theta": 3,
     "long_term_size": 20,
+    "predictor_dim": 64,
     "column_every": 2,
     "consolidate_every": 2,
+    "width": 4,
+    "latents": 6,
 }
+
+SMALL_OF: dict[str, dict[str, Any]] = {
+    # Every image is poor, so every batch opens a component.
+    "curl": {"max_components": 3, "expansion_images": 10, "wait": 0, "poor_nats": 0.0},
+    "vase": {"max_environments": 3, "burn_in": 0, "kappa": 0.0, "snapshot_updates": 3},
+    "ccsl": {"queue": 50, "extra_queue": 20},
+    "kiera": {"max_width": 24, "max_layers": 3, "max_centroids": 40, "chunk": 4},
+    # Unrelated images: from those it learns only with motion of its own.
+    "coherence": {"motion": "synthetic", "synthetic_frames": 2, "dim": 4, "edges": 50, "lr": 0.1},
+    "cmp": {"patches": 3},
+    "storyboard": {"short_share": 0.7, "segment_length": 4},
+    "randum": {"features": 30},
+    "pseudo-labels": {"clusters": 3, "max_classes": 8},
+    "lvaegan": {"max_domains": 3, "novelty": 0.0, "snapshot_every": 2},
+}
+"""Parameters of one method, which let it grow on the few images of a test."""
 
 
 def make(name: str, **params: Any) -> Learner:
@@ -40,7 +59,8 @@ def make(name: str, **params: Any) -> Learner:
 def small_params(name: str) -> dict[str, Any]:
     """Return the small parameters that a method has."""
     known = {field.name for field in dataclasses.fields(METHODS[name])}
-    return {key: value for key, value in SMALL.items() if key in known}
+    small = {key: value for key, value in SMALL.items() if key in known}
+    return {**small, **SMALL_OF.get(name, {})}
 
 
 def fit(learner: Learner, first: int = 0, last: int = 4) -> Learner:

@@ -96,7 +96,7 @@ def test_the_loss_is_simclr_and_the_distillation_of_the_predicted_past(views):
 
 
 def test_the_predictor_has_the_published_shape_and_learns():
-    learner = fit(make("cassle", steps_per_batch=10), last=1)
+    learner = fit(make("cassle", steps_per_batch=10, predictor_dim=2048), last=1)
     shapes = [tuple(p.shape) for p in learner.heads_["predictor"].parameters()]
     assert shapes == [(2048, 128), (2048,), (2048,), (2048,), (128, 2048), (128,)]
     before = predictor(learner)

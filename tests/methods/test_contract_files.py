@@ -56,7 +56,7 @@ def test_a_missing_file_is_called_missing(tmp_path):
 
 
 def test_a_folder_is_not_a_file(tmp_path):
-    with pytest.raises(InputError, match="no file"):
+    with pytest.raises(InputError, match="is a folder"):
         load(tmp_path)
 
 
@@ -154,5 +154,5 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
 def test_a_learner_of_an_older_version_is_refused_with_what_to_do(saved, tmp_path):
     state, meta = read_tensors(saved)
     write_tensors(tmp_path / "old", state, {**meta, "format": "scale-learner-1"})
-    with pytest.raises(DamagedFileError, match=r"older version of scale.*scale-lifelong 0.1, or"):
+    with pytest.raises(DamagedFileError, match=r"older version of scale.*with that version, or"):
         load(tmp_path / "old")

@@ -96,6 +96,7 @@ def test_random_has_no_option_that_does_nothing():
     assert {field.name for field in dataclasses.fields(Random)} == {
         *(field.name for field in dataclasses.fields(Learner)),
         "encoder",
+        "encoder_side",
         "image_side",
     }
 

@@ -23,7 +23,11 @@ from scale.runs import RunConfig, read_metrics, run
 
 from .learners import SMALL, differences, images, make, state
 
-REPLAYING = [name for name in METHODS if issubclass(METHODS[name], Replay)]
+REPLAYING = [
+    name
+    for name in METHODS
+    if issubclass(METHODS[name], Replay) and "memory_policy" in make(name).get_params()
+]
 BLIND = [name for name in METHODS if not make(name).needs_labels]
 SIGHTED = [name for name in METHODS if make(name).needs_labels]
 PARAMS = {**SMALL, "memory_size": 30, "memory_batch": 10, "steps_per_batch": 1}

@@ -34,7 +34,7 @@ def test_the_update_is_not_made_and_the_user_is_told(name):
     learner = fit(make(name), last=1)
     spoil(learner, float("nan"))
     before = trained(learner)
-    with pytest.raises(NonFiniteLossError, match=r"update was not made.*learning rate below 0\.03"):
+    with pytest.raises(NonFiniteLossError, match=r"not made; all .* near .* lr below 0\.03"):
         learn(learner, images(seed=1))
     assert differences(before, trained(learner)) == []
 
@@ -66,5 +66,20 @@ def test_features_that_are_not_finite_are_not_returned(name):
     with torch.no_grad():
         for parameter in learner.encoder_.parameters():
             parameter.fill_(float("nan"))
-    with pytest.raises(NonFiniteFeaturesError, match=f"'{name}' are NaN .* lower learning rate"):
+    with pytest.raises(NonFiniteFeaturesError, match=f"'{name}' are NaN .* earlier checkpoint"):
         learner.transform(images())
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"weight_decay": 1e30}, r"its default: weight_decay = 1e\+30 \(default 0\.0001\)"),
+        ({"tau": 1e-40}, r"its default: tau = 1e-40 \(default 0\.1\)"),
+        ({"lr": 1e30, "momentum": 0.0}, r"its default: lr = 1e\+30 \(default 0\.03\)"),
+        ({"lr": 1e30, "lam": 1e30}, r"their defaults: .*lr = 1e\+30.*, lam = 1e\+30"),
+    ],
+)
+def test_settings_far_from_their_defaults_are_named_and_no_others(given, told):
+    with pytest.raises(NonFiniteLossError, match=f"far from {told}") as error:
+        fit(make("scale", **given), last=3)
+    assert ("lr" in given) == (" lr" in str(error.value))

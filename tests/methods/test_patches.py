@@ -53,8 +53,8 @@ def whitening(learner: Patches) -> np.ndarray:
     return axes @ np.diag(1 / np.sqrt(values + learner.epsilon)) @ axes.T
 
 
-def slow_features(learner: Patches, image: np.ndarray) -> np.ndarray:
-    """The formula of Coates, Lee and Ng, patch by patch, in float64."""
+def slow_features(learner: Patches, image: np.ndarray, thin: bool = False) -> np.ndarray:
+    """The formula of Coates, Lee and Ng, patch by patch, in float64; thin, of every second one."""
     white = whitening(learner)
     centroids = learner.dictionary_.centroids.numpy() @ white
     patches = patches_of(image, learner.patch_side)
@@ -62,13 +62,25 @@ def slow_features(learner: Patches, image: np.ndarray) -> np.ndarray:
     for row, column in np.ndindex(*patches.shape[:2]):
         z = np.linalg.norm(patches[row, column] @ white - centroids, axis=1)
         active[row, column] = np.maximum(0, z.mean() - z)
+    if thin:
+        active[1::2, ::2] = active[::2, 1::2] = np.nan
     halves = [(half + 1) // 2 for half in active.shape[:2]]
     quadrants = [
-        part.mean((0, 1))
+        np.nanmean(part, (0, 1))
         for band in np.split(active, [halves[0]], axis=0)
         for part in np.split(band, [halves[1]], axis=1)
     ]
     return np.concatenate(quadrants)
+
+
+@pytest.mark.parametrize("side", [12, 13, 11])
+def test_thin_features_are_those_of_every_second_patch_unless_there_are_few(side):
+    learner = Patches(clusters=7, patch_side=5, normalise=False)
+    learner.partial_fit(photos(20, side=side))
+    learner.dictionary_.thin = True
+    shown = photos(3, seed=1, side=side)
+    expected = np.stack([slow_features(learner, image, thin=side > 11) for image in shown])
+    np.testing.assert_allclose(learner.transform(shown), expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("side", [16, 17])

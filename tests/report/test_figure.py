@@ -65,6 +65,7 @@ def test_tables_that_cannot_be_drawn_are_refused(values):
         matrix(values, "the counts")
 
 
+@pytest.mark.slow
 def test_matplotlib_is_loaded_late_and_drawing_leaves_no_global_figure(run_alone, tmp_path):
     code = f"""
 import sys

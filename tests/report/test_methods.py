@@ -116,7 +116,7 @@ def test_the_json_has_stable_keys(
 ) -> None:
     assert main(["methods", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts.keys() == {"methods", "memory_policies"}
+    assert facts.keys() == {"methods", "memory_policies", "paper_table"}
     assert [method["name"] for method in facts["methods"]] == list(METHODS)
     assert [method["name"] for method in facts["methods"] if method["default"]] == ["scale-plus"]
     for method in facts["methods"]:

@@ -140,3 +140,10 @@ def test_a_measure_that_cannot_be_compared_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         make_table([record()], **options)  # type: ignore[arg-type]
+
+
+def test_two_seeds_are_said_to_give_wide_intervals() -> None:
+    for seeds, told in ((2, True), (3, False)):
+        records = [record(method, s, 50.0 + s) for method in ("er", "scale") for s in range(seeds)]
+        text = make_table(records, against="er").markdown()
+        assert ("2 seeds: intervals are very wide; use --seeds 3 or more." in text) is told

@@ -35,11 +35,11 @@ def test_a_bench_is_a_source_and_its_runs_can_be_kept(
     assert main(["table", str(bench), "--markdown", "--to", str(kept)]) == 0
     first = capsys.readouterr()
     assert "| er | 1 | 50.00 |" in first.out
-    assert first.err.startswith("2 new records")
+    assert first.err.startswith("scale: 2 new records")
     assert main(["table", str(kept), "--format", "markdown"]) == 0
     assert capsys.readouterr().out == first.out
     assert main(["table", str(bench), "--to", str(kept)]) == 0
-    assert capsys.readouterr().err.startswith("0 new records")
+    assert capsys.readouterr().err.startswith("scale: 0 new records")
 
 
 @pytest.mark.parametrize(

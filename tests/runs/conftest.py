@@ -19,7 +19,8 @@ from scale.runs import Display
 QUICK = [
     *("--encoder", "cnn", "--augmentation", "mnist", "--steps-per-batch", "2"),
     *("--stream-batch", "10", "--memory-size", "30", "--memory-batch", "10"),
-    *("--evaluations", "12", "--checkpoint-seconds", "0", "--threads", "1", "--no-pictures"),
+    *("--clusters", "8", "--evaluations", "6", "--threads", "1"),
+    *("--checkpoint-seconds", "0", "--no-pictures"),
 ]
 
 

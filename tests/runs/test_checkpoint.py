@@ -7,11 +7,18 @@ import torch
 
 from scale._errors import InputError
 from scale._tensors import write_tensors
-from scale.runs.checkpoint import Checkpoints
+from scale.runs.checkpoint import Checkpoints, Meta, State
+
+LEARNER = {"method": "simclr", "params": {}, "image_shape": [1, 8, 8]}
 
 
 def write(checkpoints: Checkpoints, cursor: int) -> Path:
-    return checkpoints.write(cursor, {"weight": torch.full((3,), float(cursor))}, {"at": cursor})
+    meta = {"learner": LEARNER, "cursor": cursor, "metrics_bytes": 0}
+    return checkpoints.write(cursor, {"weight": torch.full((3,), float(cursor))}, meta)
+
+
+def cursor_of(state: State, meta: Meta) -> int:
+    return int(meta["cursor"])
 
 
 def test_the_last_two_are_kept(tmp_path: Path) -> None:
@@ -25,14 +32,12 @@ def test_a_damaged_one_that_is_newer_does_not_push_out_a_good_one(tmp_path: Path
     good, damaged = write(checkpoints, 32), write(checkpoints, 48)
     damaged.write_bytes(damaged.read_bytes()[:100])
     warnings: list[str] = []
-    checkpoints.read(warnings.append)
+    checkpoints.read(warnings.append, cursor_of)
     assert len(warnings) == 1
     newest = write(checkpoints, 40)
     assert checkpoints.paths() == [good, newest]
     newest.write_bytes(b"")
-    found = checkpoints.read(warnings.append)
-    assert found is not None
-    assert found[1]["at"] == 32
+    assert checkpoints.read(warnings.append, cursor_of) == 32
 
 
 @pytest.mark.parametrize("cursor", [16, 32])
@@ -50,5 +55,5 @@ def test_one_of_an_older_version_is_refused_with_what_to_do(tmp_path: Path) -> N
     checkpoints = Checkpoints(tmp_path)
     path = tmp_path / "0000000005.safetensors"
     write_tensors(path, {"x": torch.zeros(1)}, {"format": "scale-checkpoint-1"})
-    with pytest.raises(InputError, match=r"older version of scale.*scale-lifelong 0.1, or start"):
-        checkpoints.read(pytest.fail)
+    with pytest.raises(InputError, match=r"older version of scale.*with that version, or start"):
+        checkpoints.read(pytest.fail, cursor_of)

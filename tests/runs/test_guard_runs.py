@@ -124,7 +124,17 @@ def test_a_poor_encoder_is_warned_about_also_where_other_features_hide_it() -> N
     (warning,) = HealthWatch(images=1000).look_at_evaluation(
         {"position": 900, "guard": hidden.to_json()}
     )
-    assert warning.startswith("the encoder recognises views no better")
+    assert warning.startswith("the encoder alone recognises views no better")
+    assert "nothing useful" not in warning, "the answer was yes"
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_where_there_are_labels_the_guard_leaves_the_verdict_to_them(labels: bool) -> None:
+    worse = Guard(1.0, 20.0, images=512).to_json()
+    record = {"position": 900, "guard": worse, **({"knn": 94.0} if labels else {})}
+    (warning,) = HealthWatch(images=1000).look_at_evaluation(record)
+    assert ("nothing useful" in warning) != labels
+    assert ("kNN" in warning) == labels
 
 
 def made(method: str, dataset: str, score: float, knn: float, better: bool) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scale.runs import RunConfig, RunInterrupted, run
+from scale.runs.interrupt import Interrupts
 from tests.runs.conftest import Lines, make_photos
 
 PARAMS = {"encoder": "cnn", "augmentation": "mnist", "steps_per_batch": 1}
@@ -17,15 +18,16 @@ PARAMS = {"encoder": "cnn", "augmentation": "mnist", "steps_per_batch": 1}
 class Interrupt(Lines):
     """Presses Ctrl-C once, when a moment has come."""
 
-    def __init__(self, moment: str) -> None:
+    def __init__(self, moment: str, sig: signal.Signals = signal.SIGINT) -> None:
         super().__init__()
         self.moment = moment
+        self.sig = sig
         self.batches = 0
 
     def _at(self, moment: str) -> None:
         if moment == self.moment:
             self.moment = ""
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(self.sig)
 
     def loading(self, done: int, total: int) -> None:
         self._at("loading")
@@ -95,12 +97,41 @@ def test_a_run_that_goes_on_stops_before_its_next_batch(photos: Path, tmp_path: 
     assert [path.name for path in (out / "checkpoints").iterdir()] == kept
 
 
-def test_the_second_stops_at_once(photos: Path, tmp_path: Path) -> None:
-    class Twice(Interrupt):
+def test_a_second_ctrl_c_stops_at_once(photos: Path, tmp_path: Path) -> None:
+    class Impatient(Interrupt):
         def message(self, text: str) -> None:
-            if "once more" in text:
+            while "once more" in text:  # the first moments count as the same press
                 signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        run(config(photos), tmp_path / "run", display=Twice("batch"))
+        run(config(photos), tmp_path / "run", display=Impatient("batch"))
     assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_comes_twice_at_once_still_saves(
+    sig: signal.Signals, photos: Path, tmp_path: Path
+) -> None:
+    class Twice(Interrupt):
+        def message(self, text: str) -> None:
+            if "once more" in text:
+                signal.raise_signal(sig)
+
+    with pytest.raises(RunInterrupted):
+        run(config(photos), tmp_path / "run", display=Twice("batch", sig))
+    assert len(list((tmp_path / "run" / "checkpoints").glob("*"))) == 1
+
+
+def test_under_nohup_a_hangup_is_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interrupts(lambda text: None) as interrupts:
+            signal.raise_signal(signal.SIGHUP)
+        assert not interrupts.requested
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_the_command_to_go_on_is_one_line_whatever_the_folder_is_called() -> None:
+    said = str(RunInterrupted(Path("a\n\x1b[2J'b")))
+    assert said.endswith(r"scale run --out $'a\n\033[2J\'b' --resume")

@@ -25,7 +25,7 @@ def finish_again(out: Path, spent: dict[str, Any]) -> dict[str, float]:
 
 @pytest.fixture
 def finished(small_set: Path, tmp_path: Path) -> Path:
-    params = {"encoder": "cnn", "augmentation": "mnist", "steps_per_batch": 1}
+    params = {"encoder": "cnn", "augmentation": "mnist", "steps_per_batch": 1, "clusters": 8}
     config = RunConfig(dataset=str(small_set), stream_batch=60, evaluations=1, params=params)
     run(config, tmp_path / "run", checkpoint_seconds=0)
     return tmp_path / "run"

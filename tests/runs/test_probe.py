@@ -65,6 +65,7 @@ def test_methods_with_and_without_updates_can_be_measured(method: str, small_set
     cost = measure_cost(settings, prepare(settings), remembered=20)
     assert (cost.update > 0) == ("steps_per_batch" in settings.params)
     assert cost.learning(10, 2) == pytest.approx(10 * (cost.batch + 2 * cost.update))
+    assert cost.learner.describe()["image_shape"] is not None, "evaluations are timed with it"
 
 
 def photos(folder: Path, side: int) -> Path:

@@ -45,11 +45,12 @@ def assert_same_run(one: Path, other: Path) -> None:
         assert (one / name).read_bytes() == (other / name).read_bytes(), name
 
 
+@pytest.mark.slow
 def test_killed_twice_at_random_moments_and_resumed_equals_the_unbroken_run(
     command: Command, unbroken: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "killed"
-    moments = np.random.default_rng(os.getpid()).integers(1, 5, size=2)
+    moments = np.random.default_rng(os.getpid()).integers(1, 4, size=2)
     arguments = command.arguments(out)
     for moment in moments:
         kill_after(command, arguments, int(moment), signal.SIGKILL)

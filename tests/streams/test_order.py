@@ -198,6 +198,19 @@ def test_iid_and_as_is_need_no_labels(count, seed):
     assert np.array_equal(np.sort(shuffled), np.arange(count))
 
 
+@unhurried
+@given(labels=labelled(), u=st.integers(1, 5), class_order=st.sampled_from(["natural", "seeded"]))
+def test_frames_gives_the_first_of_each_class_in_the_order_of_the_data(labels, u, class_order):
+    order = make_order("frames", labels, samples_per_class=u, class_order=class_order, seed=3)
+    for label in np.unique(labels):
+        of_class = np.flatnonzero(labels == label)
+        assert np.array_equal(order[labels[order] == label], of_class[:u])
+    assert (np.diff(labels[order]) != 0).sum() == len(np.unique(labels)) - 1
+    everything = make_order("frames", labels)
+    assert np.array_equal(everything, np.argsort(labels, kind="stable"))
+    assert np.array_equal(make_order("frames", None, num_samples=7), np.arange(7))
+
+
 def test_an_unknown_stream_names_the_near_one():
     with pytest.raises(UnknownNameError, match="did you mean 'seq-bl'"):
         make_order("seq-bll", np.array([0, 1]))
@@ -206,7 +219,7 @@ def test_an_unknown_stream_names_the_near_one():
 @pytest.mark.parametrize(
     ("stream", "labels", "options", "message"),
     [
-        ("seq", None, {"num_samples": 5}, "no labels; use as-is or iid"),
+        ("seq", None, {"num_samples": 5}, "no labels; use as-is, frames or iid"),
         ("iid", None, {}, "num_samples"),
         ("iid", None, {"num_samples": 5, "samples_per_class": 2}, "needs labels"),
         ("seq", np.array([0, 1]), {"samples_per_class": 0}, "1 or more"),

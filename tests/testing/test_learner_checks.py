@@ -154,6 +154,19 @@ class LeavesTraces(SimCLR):
         return super().partial_fit(images, labels)
 
 
+class CountsReaders(SimCLR):
+    readers: ClassVar[list[int]] = []
+
+    def embed(self, batch):
+        self.readers.append(len(batch))
+        return super().embed(batch)
+
+    def learn(self, batch, labels):
+        super().learn(batch, labels)
+        with torch.no_grad():
+            next(self.projector_.parameters()).mul_(1 + len(self.readers))
+
+
 class Peeks(Pixels):
     def partial_fit(self, images, labels=None):
         return super().partial_fit(images)
@@ -183,6 +196,7 @@ BROKEN = [
     ("check_bad_images", TakesEmpty, "partial_fit of an empty batch is accepted"),
     ("check_bad_images", OtherError, r"transform of a float array is accepted"),
     ("check_failed_start", LeavesTraces, "a failed start leaves something behind"),
+    ("check_threads", CountsReaders, "not that of a learner alone .* keep nothing in the class"),
     ("check_labels", Peeks, "a batch with labels is accepted"),
 ]
 

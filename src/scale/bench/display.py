@@ -13,6 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from scale._text import printable
 from scale.bench.engine import Outcome
 from scale.bench.job import Job
 from scale.runs.probe import duration
@@ -86,7 +87,8 @@ class PlainBenchDisplay(BenchDisplay):
         self.console = console
 
     def message(self, text: str) -> None:
-        self.console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
+        plain = printable(text)
+        self.console.print(plain, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
     def begin(self, total: int, before: int, workers: int) -> None:
         super().begin(total, before, workers)

@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from scale.runs import Display, RunConfig, complete, prepare
 from scale.runs.measure import measure, measure_floors
 from scale.runs.metrics import MetricsFile
 from scale.runs.probe import measure_cost
+from scale.runs.run import evaluation_points
 
 START_SECONDS = 3.0  # a process that imports torch
 
@@ -75,19 +76,26 @@ def _kind(config: RunConfig) -> tuple[Any, ...]:
 
 
 def _measure(config: RunConfig) -> tuple[float, int]:
-    """Return the seconds of one run, and its number of batches."""
+    """Return the seconds of one run, and its number of batches.
+
+    Evaluations are timed with a learner whose memory is full: an embedding may read the memory.
+    """
     begin = time.monotonic()
     setting = prepare(config)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         metrics = MetricsFile(out / "metrics.jsonl")
         measure_floors(config, setting, out, metrics, Display())
-        evaluated = time.monotonic()
-        measure(setting, out, metrics, full=False)
+        started = time.monotonic() - begin
+        cost = measure_cost(config, setting, config.params.get("memory_size", 0))
+        learned = replace(setting, learner=cost.learner)
+        before = time.monotonic()
+        measure(learned, out, metrics, full=False)
+        halfway = time.monotonic()
+        measure(learned, out, metrics, full=True)
+        each, last = halfway - before, time.monotonic() - halfway
         metrics.close()
-    ended = time.monotonic()
-    cost = measure_cost(config, setting, config.params.get("memory_size", 0))
     batches = len(setting.stream)
     learning = cost.learning(batches, config.params.get("steps_per_batch", 1))
-    evaluation = config.evaluations * (ended - evaluated)
-    return START_SECONDS + (evaluated - begin) + evaluation + learning, batches
+    on_the_way = len(evaluation_points(batches, config.evaluations)) - 1
+    return START_SECONDS + started + learning + on_the_way * each + last, batches

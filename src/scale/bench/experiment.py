@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from scale._errors import InputError
-from scale._names import unknown_name
+from scale._files import read_text
+from scale._names import check_text, unknown_name
 from scale._schema import read_toml
 
 Kind = Literal["table", "bars", "curves", "lines", "heatmap", "maps"]
@@ -60,11 +61,9 @@ def load_experiment(name: str) -> Experiment:
     >>> load_experiment("memory-ablation").kind
     'table'
     """
-    if name.endswith(".toml") or "/" in name:
+    if check_text("experiment", name).endswith(".toml") or "/" in name:
         path = Path(name)
-        if not path.is_file():
-            raise InputError(f"there is no file {name}; check the path")
-        return parse_experiment(path.stem, path.read_text())
+        return parse_experiment(path.stem, read_text(path))
     if name not in _names():
         raise unknown_name("experiment", name, _names(), "; or the path of a .toml file")
     return parse_experiment(name, (_folder() / f"{name}.toml").read_text())

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scale._errors import InputError
-from scale._files import write_atomic
+from scale._files import as_path, write_atomic
 from scale._locks import LockedError, hold
 from scale.bench.experiment import Experiment
 from scale.bench.job import Job, setting_of
@@ -30,7 +30,7 @@ class BenchFolder:
     """
 
     def __init__(self, path: Path, *, any_code: bool = False) -> None:
-        self.path = path
+        self.path = path = as_path("path", path)
         self.any_code = any_code
         self.records_path = path / "records.jsonl"
         try:

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from scale._errors import InputError, ScaleError
 from scale._files import write_atomic
 from scale.bench.engine import Outcome
 from scale.bench.folder import BenchFolder, JobBusyError, claim, is_free, tidy
 from scale.bench.job import Job
 from scale.bench.work import HowToRun, work
 from scale.runs import RunConfig
+from scale.runs.ray_cluster import connect, import_ray
 
 RETRIES = 5  # restarts of a job after its node or process died
 AHEAD = 2  # tasks in the queue beyond what the cluster can run, so that no node waits
@@ -65,13 +65,7 @@ class OnRay:
         self._refused: list[Job] = []
 
     def __enter__(self) -> Self:
-        try:
-            self.ray.init(address=self.address, log_to_driver=False, logging_level="ERROR")
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise InputError(
-                f"no Ray cluster at {self.address!r} ({str(error).splitlines()[0]}); start one "
-                "with: ray start --head, or use --address local"
-            ) from error
+        connect(self.ray, self.address)
         self._task = self.ray.remote(
             num_cpus=self.cpus, num_gpus=self.gpus, max_retries=RETRIES, max_calls=1
         )(run_on_node)
@@ -188,12 +182,3 @@ def _small_files(folder: Path) -> list[str]:
 
 def _fit(node: dict[str, float], resource: str, each: float, most: int = 10**6) -> int:
     return min(most, int(node.get(resource, 0) / each)) if each else most
-
-
-def import_ray() -> Any:
-    """Return the module `ray`, an optional dependency."""
-    try:
-        import ray
-    except ImportError as error:
-        raise ScaleError("the Ray engine needs Ray: pip install 'scale-lifelong[ray]'") from error
-    return ray

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scale._errors import InputError
+from scale._names import check_text, shown
 from scale.bench.experiment import Experiment, Settings
 from scale.bench.job import Job
 from scale.bench.settings import check_settings, make_config
@@ -42,7 +43,10 @@ def plan(
     """
     rows = _choose_variants(experiment, variants)
     axes = dict(experiment.axes)
-    axes.update({name: list(values) for name, values in (chosen or {}).items()})
+    for name, values in (chosen or {}).items():
+        if isinstance(values, str) or not isinstance(values, Sequence):
+            raise InputError(f"the values of {name} must be a list, got {shown(values)}")
+        axes[name] = list(values)
     _check(experiment, axes, rows)
     jobs: dict[tuple[str, str], Job] = {}
     for variant, settings, point in _combinations(experiment, axes, rows):
@@ -86,7 +90,8 @@ def _check(experiment: Experiment, axes: dict[str, list[Any]], rows: dict[str, S
             )
     parts = [experiment.base, *experiment.datasets.values(), *rows.values()]
     usual = experiment.base.get("method", RunConfig.method)
-    methods = set(axes.get("method", [])) or {row.get("method", usual) for row in rows.values()}
+    named = axes.get("method") or [row.get("method", usual) for row in rows.values()]
+    methods = {check_text(f"{where}: method", name) for name in named}
     for method in methods:
         METHODS[method]  # raises for an unknown name
     everywhere = [axes, *({name: [value] for name, value in part.items()} for part in parts)]

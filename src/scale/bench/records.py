@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from scale._errors import DamagedFileError, InputError, ScaleError
-from scale._files import append_line
+from scale._files import append_line, as_path, check_file
 from scale._locks import wait_for
+from scale.bench.record_schema import REMEDY, check_record
 from scale.runs import read_metrics
 from scale.runs.code import digests_in
 from scale.runs.config import read_config
@@ -23,6 +24,7 @@ ON_THE_WAY = ("knn", "acc")
 
 def read_run(folder: Path) -> Record:
     """Return the record of a finished run: config, versions, code, data, summary and curve."""
+    folder = as_path("folder", folder)
     if not (folder / "summary.json").is_file():
         raise InputError(
             f"{folder} holds no finished run; go on with it: scale run --out ... --resume"
@@ -31,7 +33,7 @@ def read_run(folder: Path) -> Record:
     record["summary"] = read_json(folder / "summary.json", SUMMARY_REMEDY)
     if curve := read_curve(folder):
         record["curve"] = curve
-    return record
+    return check_record(record, f"the run in {folder}")
 
 
 def read_curve(folder: Path) -> dict[str, list[float]]:
@@ -52,11 +54,20 @@ def append_records(folders: Iterable[Path], path: Path) -> int:
 
 
 def append_evaluation(
-    folder: Path, bank_size: int | None, measures: dict[str, Any], path: Path
+    folder: Path,
+    bank_size: int | None,
+    measures: dict[str, Any],
+    path: Path,
+    warnings: Sequence[str] = (),
 ) -> None:
-    """Append an evaluation of a run's learner with another bank, as one JSON line."""
+    """Append an evaluation of a run's learner with another bank, as one JSON line.
+
+    `warnings` are those of the evaluation, for example that the data has changed since the run.
+    """
     record = read_config(folder)
     line = {"run": record["run"], "bank_size": bank_size, "measures": measures}
+    if warnings:
+        line["warnings"] = list(warnings)
     kept = ("versions", "code", "later_code")
     append_line(path, json.dumps(line | {name: record[name] for name in kept if name in record}))
 
@@ -68,6 +79,8 @@ def append_unique(records: Iterable[Record], path: Path, key: Callable[[Record],
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            check_file(path)
         with wait_for(path.with_name(f".{path.name}.lock")), open(path, "a+b") as file:
             file.seek(0)
             content = file.read()
@@ -91,13 +104,13 @@ def append_unique(records: Iterable[Record], path: Path, key: Callable[[Record],
 def read_records(paths: Iterable[Path]) -> list[Record]:
     """Return the records in files of JSON lines and in folders of finished runs."""
     records: list[Record] = []
-    for path in paths:
+    if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable):
+        raise InputError(f"expected a list of paths, got a {type(paths).__name__}")
+    for path in (as_path("a path of records", one) for one in paths):
         if path.is_dir():
             records.append(read_run(path))
             continue
-        if not path.is_file():
-            raise InputError(f"there is no file or run folder {path}; check the path")
-        records += _parse(path.read_bytes(), path)
+        records += _parse(_content(path), path)
     return records
 
 
@@ -113,19 +126,32 @@ def run_key(record: Record) -> str:
     return json.dumps([record["run"], digests_in(record)], sort_keys=True)
 
 
+def _content(path: Path) -> bytes:
+    try:
+        return check_file(path).read_bytes()
+    except OSError as error:
+        raise DamagedFileError(f"cannot read {path}: {error.strerror}") from error
+
+
 def _parse(content: bytes, path: Path) -> list[Record]:
     lines = content.split(b"\n")
     if lines[-1] and not _is_json(lines[-1]):
         lines.pop()  # another process is writing it, or was killed
-    try:
-        return [json.loads(line) for line in lines if line]
-    except ValueError as error:
-        raise DamagedFileError(f"{path} is not a file of records: {error}") from error
+    records = []
+    for number, line in enumerate(lines, start=1):
+        where = f"line {number} of {path}"
+        if line.strip():
+            try:
+                found = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise DamagedFileError(f"{where} is not JSON ({error}); {REMEDY}") from error
+            records.append(check_record(found, where))
+    return records
 
 
 def _is_json(line: bytes) -> bool:
     try:
         json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True

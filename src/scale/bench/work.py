@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from rich.console import Console
-
+from scale._console import Screen
 from scale._errors import InputError, ScaleError
+from scale._output import News
 from scale.bench.folder import JobBusyError, claim, tidy
 from scale.runs import PlainDisplay, RunConfig, RunInterrupted, code_of, run
 
@@ -48,13 +48,13 @@ def work(config: RunConfig, folder: Path, how: HowToRun, code: str) -> tuple[Sta
     """
     try:
         with claim(folder), open(folder / "log.txt", "a") as log:
-            return _run(config, folder, how, code, Console(file=log, width=120))
+            return _run(config, folder, how, code, Screen(News(log), width=120))
     except JobBusyError:
         return "busy", "another process runs it"
 
 
 def _run(
-    config: RunConfig, folder: Path, how: HowToRun, code: str, log: Console
+    config: RunConfig, folder: Path, how: HowToRun, code: str, log: Screen
 ) -> tuple[Status, str]:
     started = (folder / "config.json").is_file()
     if started:  # keep its number of threads
@@ -71,10 +71,10 @@ def _run(
     except RunInterrupted as error:
         return "interrupted", str(error)
     except ScaleError as error:
-        log.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        log.say(str(error))
         return "failed", str(error)
     except Exception as error:  # one broken run must not stop the others
-        log.print(traceback.format_exc(), markup=False, highlight=False, soft_wrap=True)
+        log.print(traceback.format_exc(), highlight=False, soft_wrap=True)
         return "failed", f"{type(error).__name__}: {error}"
     tidy(folder, keep_learner=how.keep_learner)
     return "done", ""

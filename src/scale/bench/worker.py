@@ -13,12 +13,13 @@ import sys
 import threading
 from pathlib import Path
 
-from scale.bench.work import EXIT, HowToRun, work
-from scale.runs import RunConfig
-
 
 def main() -> int:
     """Run the job and return an exit status of `EXIT`."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a bench in the background ignores it
+    from scale.bench.work import EXIT, HowToRun, work
+    from scale.runs import RunConfig
+
     request = json.loads(sys.stdin.readline())
     threading.Thread(target=_stop_when_alone, daemon=True).start()
     try:

@@ -9,30 +9,38 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from scale._output import News
+from scale._text import printable
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from scale._console import Screen
 
 UNSEEN_WIDTH = 240
 
 
-def console() -> Console:
-    """Return a console on standard output."""
-    from rich.console import Console
+def console() -> Screen:
+    """Return a console for news: progress, and where files are. To lose it stops no work."""
+    from scale._console import Screen
 
-    return Console()
+    return Screen(News())
 
 
-def table_console() -> Console:
-    """Return a console for tables; without a terminal it is wide, so that no row is broken."""
-    from rich.console import Console
+def table_console() -> Screen:
+    """Return a console for results; without a terminal it is wide, so that no row is broken."""
+    from scale._console import Screen
 
     unseen = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(width=UNSEEN_WIDTH if unseen else None)
+    return Screen(width=UNSEEN_WIDTH if unseen else None)
 
 
 def say(text: str) -> None:
-    """Print a line of plain text, without markup or line breaks."""
-    console().print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    """Print a line of news, without markup or line breaks."""
+    console().say(text)
+
+
+def put(text: str) -> None:
+    """Write a result as it is to a file or pipe, and without control characters to a terminal."""
+    sys.stdout.write(printable(text, keep="\n\t") if sys.stdout.isatty() else text)
 
 
 @contextlib.contextmanager

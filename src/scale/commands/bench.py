@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,6 +11,9 @@ from rich.table import Table
 from tyro.conf import Positional, arg
 
 from scale._errors import InputError
+from scale._numbers import check_number
+from scale._output import tell
+from scale._text import shell_line
 from scale.bench.display import (
     BenchDisplay,
     LiveBenchDisplay,
@@ -28,7 +29,8 @@ from scale.bench.plan import plan
 from scale.bench.pool import Pool, threads_each, usual_workers
 from scale.bench.settings import parse_value
 from scale.bench.work import HowToRun
-from scale.commands._terminal import console, keep_freed_memory, say
+from scale.commands._parse import parse as parse_options
+from scale.commands._terminal import console, keep_freed_memory, put, say, table_console
 from scale.runs.probe import duration
 
 Names = tuple[str, ...]
@@ -42,7 +44,7 @@ class Options:
     for example --lam 0 0.1 1 or --preset paper.
     """
 
-    experiment: Positional[str]
+    experiment: Positional[Annotated[str, arg(metavar="EXPERIMENT")]]
     """Name of an experiment (scale bench lists them) or path of a .toml file."""
     out: Path | None = None
     """Folder of the bench; default bench/NAME. Give the same folder to resume."""
@@ -105,7 +107,7 @@ def bench(arguments: list[str]) -> int:
     options = parse(arguments)
     experiment = load_experiment(options.experiment)
     if options.show:
-        sys.stdout.write(experiment.text)
+        put(experiment.text)
         return 0
     jobs = plan(experiment, options.chosen(), options.variants)
     keep_freed_memory()
@@ -125,9 +127,12 @@ def bench(arguments: list[str]) -> int:
 def parse(arguments: list[str]) -> Options:
     """Return the parsed options; options that are not the command's are settings of the runs."""
     own, more = _split(arguments)
-    options = tyro.cli(Options, prog="scale bench", args=own)
+    options: Options = parse_options(Options, "scale bench", own)
     if options.workers is not None and options.workers < 1:
         raise InputError(f"workers must be 1 or more, got {options.workers}")
+    check_number("gpus", options.gpus, least=0)
+    check_number("cpus", options.cpus, least=1, whole=True)
+    check_number("checkpoint_seconds", options.checkpoint_seconds, least=0)
     options.more = more
     return options
 
@@ -170,7 +175,7 @@ def _list() -> None:
     table = Table("experiment", "what it shows", "as", box=None)
     for experiment in list_experiments():
         table.add_row(experiment.name, experiment.title, experiment.kind)
-    console().print(table)
+    table_console().print(table)
     say("scale bench NAME runs one; --dry-run estimates its time; --show prints its file")
 
 
@@ -203,9 +208,9 @@ def _report(result: Result, folder: BenchFolder, arguments: list[str]) -> int:
     if result.failed:
         logs = [folder.log(outcome.job) for outcome in result.failed]
         console().print(failures_table(result.failed, logs))
-    again = f"scale bench {shlex.join(arguments)}"
+    again = shell_line(["scale", "bench", *arguments])
     if result.interrupted:
-        sys.stderr.write(f"scale: stopped and saved; go on with: {again}\n")
+        tell(f"stopped and saved; go on with: {again}")
         return 130
     say(
         f"{result.before + result.done} runs done ({result.before} before) and "

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tyro.conf import Positional
+from typing import Annotated
 
-from scale.commands._terminal import console, progress, say
+from tyro.conf import Positional, arg
+
+from scale.commands._terminal import progress, say, table_console
 
 
 def data() -> None:
@@ -20,10 +22,10 @@ def data() -> None:
         images = ", ".join(f"{split} {count:,}" for split, count in status.splits.items())
         size = f"{status.size / 1e6:.0f} MB" if status.size else ""
         shown.add_row(status.name, images, size, status.where)
-    console().print(shown)
+    table_console().print(shown)
 
 
-def data_get(name: Positional[str]) -> None:
+def data_get(name: Positional[Annotated[str, arg(metavar="NAME")]]) -> None:
     """Download a dataset from the Hugging Face hub. Run it again to complete a broken download.
 
     Args:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
-from scale.commands._terminal import console
+from scale.commands._terminal import say, table_console
 
 
 def evaluate(
-    run: Positional[Path], *, bank_size: int | None = None, to: Path | None = None
+    run: Positional[Annotated[Path, arg(metavar="RUN")]],
+    *,
+    bank_size: int | None = None,
+    to: Path | None = None,
 ) -> None:
     """Evaluate a run's learner and the floors again, with more or fewer labels.
 
@@ -22,8 +26,14 @@ def evaluate(
     from scale.report import append_evaluation
     from scale.runs import measure_again, measures_table
 
-    measures = measure_again(run, bank_size)
+    warnings: list[str] = []
+
+    def warn(text: str) -> None:
+        warnings.append(text)
+        say(f"warning: {text}")
+
+    measures = measure_again(run, bank_size, warn)
     if to is not None:
-        append_evaluation(run, bank_size, measures, to)
+        append_evaluation(run, bank_size, measures, to, warnings)
     labels = "the default bank" if bank_size is None else f"a bank of {bank_size} labelled images"
-    console().print(measures_table(measures, f"{run} with {labels}"))
+    table_console().print(measures_table(measures, f"{run} with {labels}"))

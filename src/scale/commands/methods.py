@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from json import dumps
 from typing import Any
 
 from tyro.conf import Positional
 
 from scale._errors import InputError
-from scale.commands._terminal import table_console
+from scale.commands._terminal import put, table_console
 
 
 def methods(
@@ -29,9 +28,9 @@ def methods(
     facts: Any = report.all_facts() if name is None else report.method_facts(name)
     console = table_console()
     if json:
-        sys.stdout.write(dumps(facts, indent=1, default=str) + "\n")
+        put(dumps(facts, indent=1, default=str) + "\n")
     elif markdown:
-        sys.stdout.write(report.methods_markdown(facts))
+        put(report.methods_markdown(facts))
     elif name is None:
         console.print(*report.methods_on_terminal(facts, console.width), sep="\n")
     else:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from tyro.conf import Positional
 
-from scale.commands._terminal import say
+from scale._output import tell
+from scale.commands._terminal import put, say
 
 
 def results(
@@ -36,13 +36,13 @@ def results(
 
     if archive:
         moved = report.archive_replaced(folder)
-        sys.stderr.write(f"{moved} replaced records moved to {folder / 'archive'}\n")
+        tell(f"{moved} replaced records moved to {folder / 'archive'}")
     sections, replaced = report.read_sections(folder), report.read_archive(folder)
     beside = Path("." if out is None else out.parent)
     pages = Path(os.path.relpath(figures, beside)).as_posix()
     text = report.results_page(sections, replaced, pages)
     if out is None:
-        sys.stdout.write(text)
+        put(text)
         return
     figures.mkdir(parents=True, exist_ok=True)
     for section in sections:

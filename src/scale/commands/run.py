@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from scale.commands._parse import parse, peek
 from scale.commands._terminal import console, keep_freed_memory, say
 
 if TYPE_CHECKING:
     from scale.runs import Display, RunConfig
+    from scale.runs.team import Team
 
 
-FOLDER_OPTIONS = {"--out", "--resume", "--checkpoint-seconds", "--pictures", "--no-pictures"}
+FOLDER_OPTIONS = {
+    *("--out", "--resume", "--checkpoint-seconds", "--pictures", "--no-pictures", "--log"),
+}
 
 
 @dataclass(kw_only=True)
@@ -33,34 +37,41 @@ class Folder:
     """Seconds between two checkpoints; 0 writes one after every batch."""
     pictures: bool = True
     """Draw the run's pictures at the end."""
+    log: list[str] = field(default_factory=list)
+    """Also send metrics, options and pictures to loggers: tensorboard, mlflow, wandb, or one that
+    another package adds. A logger that fails does not stop the run."""
 
 
 def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
     """Return the parsed options; the parser has the parameters of the chosen method."""
     from scale.methods import METHODS
     from scale.runs import RunConfig, parameters
+    from scale.runs.config import read_config
 
-    config = RunConfig()
-    out = _peek(arguments, "--out")
+    config, kept_options = RunConfig(), dict[str, Any]()
+    out, source = peek(arguments, "--out"), peek(arguments, "--from")
     if "--resume" in arguments and out is not None and not _starts(Path(out), arguments):
         config = RunConfig.read(Path(out))
-    dataset = _peek(arguments, "--dataset") or config.dataset
-    name = _peek(arguments, "--method") or config.method
+        kept_options = read_config(Path(out)).get("command", {})
+    elif source is not None and not {"-h", "--help"} & set(arguments):
+        config = _config_from(source, arguments)
+    dataset = peek(arguments, "--dataset") or config.dataset
+    name = peek(arguments, "--method") or config.method
     method = METHODS[name]
     kept = config.params if config.method == name else {}
-    params = parameters(name, dataset, _peek(arguments, "--preset"), kept)
+    params = parameters(name, dataset, peek(arguments, "--preset"), kept)
     Options = _options()
     Parsed = dataclasses.make_dataclass(
         "Parsed", [("folder", Folder), ("run", Options), ("method", method)]
     )
-    parsed: Any = tyro.cli(
+    parsed = parse(
         Parsed,
-        prog="scale run",
+        "scale run",
+        arguments,
         description="Learn from a stream, with evaluation, checkpoints and pictures.",
-        args=arguments,
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.SuppressFixed),
         default=Parsed(
-            Folder(out=tyro.MISSING),
+            _folder(kept_options),
             Options(**{**vars(config), "params": {}}),
             method(**params),
         ),
@@ -93,23 +104,69 @@ def _options() -> type[RunConfig]:
 def run(folder: Folder, config: RunConfig) -> None:
     """Run, then draw the pictures."""
     from scale import runs
+    from scale.runs.loggers import Logged
 
     keep_freed_memory()
-    summary = runs.run(
-        config,
-        folder.out,
-        resume=folder.resume,
-        checkpoint_seconds=folder.checkpoint_seconds,
-        display=_display(),
-        tell_cost=True,
-    )
-    if folder.pictures:
-        from scale.report import draw_run
-
-        names = ", ".join(path.name for path in draw_run(folder.out))
-        say(f"pictures in {folder.out}: {names or 'none, there are no labels'}")
-    if summary["collapsed"]:
+    with runs.team(str(config.params.get("device", "cpu"))) as team:
+        if team is not None and team.rank > 0:
+            team.follow()
+            return
+        display = Logged(_display(), folder.out, folder.log)
+        try:
+            summary = runs.run(
+                config,
+                folder.out,
+                resume=folder.resume,
+                checkpoint_seconds=folder.checkpoint_seconds,
+                display=display,
+                tell_cost=True,
+                command=_to_keep(folder, team),
+                team=team,
+            )
+            if folder.pictures:
+                display.pictures(_draw(folder.out))
+        finally:
+            display.close()
+    if summary.get("collapsed"):
         say("warning: the features had collapsed at the end of the stream")
+
+
+def _draw(out: Path) -> list[Path]:
+    from scale.report import draw_run
+
+    drawn = draw_run(out)
+    names = ", ".join(path.name for path in drawn)
+    say(f"pictures in {out}: {names or 'none, there are no labels'}")
+    return drawn
+
+
+def _to_keep(folder: Folder, team: Team | None) -> dict[str, Any]:
+    """Return the options that a resumed run keeps."""
+    return {
+        **({} if folder.pictures else {"pictures": False}),
+        **({"log": folder.log} if folder.log else {}),
+        **({} if team is None else {"processes": team.size}),
+    }
+
+
+def _folder(kept: dict[str, Any]) -> Folder:
+    """Return the options of a folder with those that its run keeps, for the parser's defaults."""
+    log = kept.get("log")
+    return Folder(
+        out=tyro.MISSING,
+        pictures=kept.get("pictures", True) is not False,
+        log=[str(name) for name in log] if isinstance(log, list) else [],
+    )
+
+
+def _config_from(source: str, arguments: list[str]) -> RunConfig:
+    """Return the config of a run that goes on from a learner, for the parser's defaults."""
+    from scale._errors import InputError
+    from scale.runs import config_from
+
+    if peek(arguments, "--dataset") is None:
+        raise InputError("--from needs --dataset: the images to learn from now")
+    return config_from(source, peek(arguments, "--method"))
 
 
 def _starts(out: Path, arguments: list[str]) -> bool:
@@ -126,16 +183,6 @@ def _starts(out: Path, arguments: list[str]) -> bool:
 
     given = {one.split("=")[0].replace("_", "-") for one in arguments if one.startswith("--")}
     return not has_begun(out) and not given <= FOLDER_OPTIONS
-
-
-def _peek(arguments: list[str], option: str) -> str | None:
-    """Return an option's value; the parser depends on it, so it does not exist yet."""
-    for i, argument in enumerate(arguments):
-        if argument == option and i + 1 < len(arguments):
-            return arguments[i + 1]
-        if argument.startswith(f"{option}="):
-            return argument.removeprefix(f"{option}=")
-    return None
 
 
 def _display() -> Display:

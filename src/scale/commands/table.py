@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tyro.conf import Positional
 
 from scale._errors import InputError
-from scale.commands._terminal import table_console
+from scale._output import tell
+from scale.commands._terminal import put, table_console
 
 if TYPE_CHECKING:
     from scale.report import ResultsTable
@@ -57,7 +57,7 @@ def table(
     if markdown and format not in ("terminal", "markdown"):
         raise InputError(f"--markdown and --format {format} exclude each other; leave out one")
     if to is not None:
-        sys.stderr.write(f"{report.keep_records(sources, to)} new records in {to}\n")
+        tell(f"{report.keep_records(sources, to)} new records in {to}")
     form = "markdown" if markdown else format
     in_short = report.IN_SHORT if form in ("terminal", "latex") else ()
     records = report.choose(
@@ -70,12 +70,12 @@ def table(
         records, columns or in_short, against=against, measure=measure, floors=floors
     )
     if across_streams:
-        sys.stdout.write(results.markdown_across_streams())
+        put(results.markdown_across_streams())
     elif form == "terminal":
         _print(results, fit=not columns)
     else:
         texts = {"markdown": results.markdown, "latex": results.latex, "csv": results.csv}
-        sys.stdout.write(texts[form]())
+        put(texts[form]())
 
 
 def _print(results: ResultsTable, *, fit: bool) -> None:
@@ -87,7 +87,7 @@ def _print(results: ResultsTable, *, fit: bool) -> None:
         console.print(shown)
         console.print()
     for note in results.notes():
-        console.print(note, highlight=False, markup=False)
+        console.print(note, highlight=False)
     if fit:
         more = f"more with --columns: {' '.join(COLUMNS)}"
         console.print(more, highlight=False)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from scale._errors import InputError
 from scale._images import CHANNELS
+from scale._names import check_text, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,16 @@ class ImageSet:
 
     def __post_init__(self) -> None:
         images, labels = self.images, self.labels
+        for array, what in ((images, "images"), (labels, "labels")):
+            allowed = array is None and what == "labels"
+            if not allowed and (
+                not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray)
+            ):
+                raise InputError(f"the {what} of an ImageSet must be an array, got {shown(array)}")
+        for texts, what in ((self.class_names, "class_names"), (self.skipped, "skipped")):
+            if not isinstance(texts, tuple | list) or not all(isinstance(t, str) for t in texts):
+                raise InputError(f"{what} must be a tuple of texts, got {shown(texts)}")
+        check_text("the name of an ImageSet", self.name)
         if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] not in CHANNELS:
             raise InputError(
                 f"the images of {self.name} must be uint8, N x C x H x W with C = 1, 3 or 4; "
@@ -75,6 +86,14 @@ class ImageSet:
 
     def subset(self, indices: Any) -> ImageSet:
         """Return a copy of the images at `indices`: integers, a slice or a mask."""
-        rows = np.arange(len(self))[indices]
+        try:
+            rows = np.atleast_1d(np.arange(len(self))[indices])
+        except (IndexError, TypeError, ValueError, RuntimeError) as error:
+            raise InputError(
+                f"indices must be whole numbers from 0 to {len(self) - 1}, a slice or a mask of "
+                f"{len(self)}, got {shown(indices)}"
+            ) from error
+        if rows.ndim != 1:
+            raise InputError(f"indices must be a list, got shape {rows.shape}")
         labels = None if self.labels is None else self.labels[rows]
         return replace(self, images=np.ascontiguousarray(self.images[rows]), labels=labels)

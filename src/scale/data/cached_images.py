@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from scale._errors import InputError, UnwritableError
-from scale._machine import memory_bytes
+from scale._errors import UnwritableError
+from scale._machine import check_memory
 from scale.data._imageset import ImageSet
 from scale.data.cache import (
     CacheUnwritableError,
@@ -82,11 +82,8 @@ class _MemorySink:
 
     def start(self, nbytes: int) -> None:
         self.blocks.clear()
-        if nbytes > memory_bytes():
-            raise InputError(
-                f"the decoded images of {self._source} need {nbytes / 1e9:.0f} GB, more than the "
-                f"cache or the memory of this machine can hold; pass a smaller image_size"
-            )
+        what = f"a copy of the decoded images of {self._source}, for which the cache has no space,"
+        check_memory(nbytes, what, "pass a smaller image_size, or free some disk space")
 
     def write(self, block: npt.NDArray[np.uint8]) -> None:
         self.blocks.append(block)

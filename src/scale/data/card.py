@@ -74,6 +74,15 @@ CARDS: dict[str, DatasetCard] = {
             "receptive_fields": [10, 18, 26],
         },
     ),
+    "fruits": DatasetCard(
+        eval_per_class=25,
+        stream_batch=64,
+        params={
+            "augmentation": "tinyimagenet",
+            "image_side": 32,
+            "receptive_fields": [10, 14, 18],
+        },
+    ),
     "mnist": DatasetCard(
         hub_id="ylecun/mnist",
         samples_per_class=4096,

@@ -19,7 +19,7 @@ def load_class_folder(folder: Path, split: str, options: LoadOptions) -> ImageSe
     """Load every file below `folder`, sorted by path; the label is the sub-folder."""
     if options.label is not None:
         raise InputError(f"{folder} is a folder: its labels are its sub-folders, leave label out")
-    splits = _split_folders(folder)
+    splits = split_folders(folder)
     root = splits[match_split(split, splits, str(folder))]
     # Numbered over all splits: a class that is missing from one must not shift the others.
     class_names = sorted({name for one in splits.values() for name in _class_folders(one)})
@@ -39,7 +39,7 @@ def load_class_folder(folder: Path, split: str, options: LoadOptions) -> ImageSe
     return cached_images(encoded, options)
 
 
-def _split_folders(folder: Path) -> dict[str, Path]:
+def split_folders(folder: Path) -> dict[str, Path]:
     """Return the folder of each split; a folder without splits is all train.
 
     The name `train` alone does not make a split: beside `bus` and `car` it is a class.

@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scale._errors import DamagedFileError, InputError
+from scale._errors import DamagedFileError, InputError, ScaleError
+from scale._files import check_file
+from scale._names import did_you_mean
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The image column, the label column and the names of the classes."""
+    """The image column, the label column, whether labels are words, and the classes' names."""
 
     image: str
     label: str | None
+    words: bool
     class_names: tuple[str, ...]
 
     @classmethod
@@ -32,9 +35,57 @@ class Columns:
             label = _only_label(others, features, file)
         elif label not in others:
             known = ", ".join(others) or "none"
-            raise InputError(f"{file} has no label column {label!r}; it has: {known}")
-        names = features.get(label, {}).get("names") if label is not None else None
-        return cls(image, label, tuple(names or ()))
+            hint = did_you_mean(label, others)
+            raise InputError(f"{file} has no label column {label!r}{hint}; it has: {known}")
+        words = label is not None and _are_words(schema.field(label).type, label, file)
+        names = _class_names(features.get(label or "", {}), label, file)
+        return cls(image, label, words, names)
+
+    @classmethod
+    def of_all(cls, files: list[Path], label: str | None) -> Columns:
+        """Read the schemas of the files of one split, which must have the same columns."""
+        first = cls.of(files[0], label)
+        for file in files[1:]:
+            for name, found in vars(cls.of(file, label)).items():
+                expected = getattr(first, name)
+                if found != expected:
+                    raise InputError(
+                        f"{file} and {files[0]} are of one split, but differ in "
+                        f"{_DIFFER[name]} ({found!r}, {expected!r}); get all its files again"
+                    )
+        return first
+
+
+_DIFFER = {
+    "image": "the image column",
+    "label": "the label column",
+    "words": "whether labels are words",
+    "class_names": "the names of the classes",
+}
+
+
+def _are_words(kind: Any, label: str, file: Path) -> bool:
+    """Return whether a label column has words; refuse all but words and whole numbers."""
+    import pyarrow as pa
+
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_integer(inner) or pa.types.is_null(inner):
+        return False
+    if pa.types.is_string(inner) or pa.types.is_large_string(inner):
+        return True
+    raise InputError(
+        f"the label {label!r} of {file} must be whole numbers or words, got {kind}; choose "
+        "another with label="
+    )
+
+
+def _class_names(feature: dict[str, Any], label: str | None, file: Path) -> tuple[str, ...]:
+    names = feature.get("names") or ()
+    if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
+        raise DamagedFileError(
+            f"{file} describes the class names of {label!r} as {names!r}; expected a list of texts"
+        )
+    return tuple(names)
 
 
 def _only_label(names: list[str], features: dict[str, Any], file: Path) -> str | None:
@@ -51,10 +102,13 @@ def _only_label(names: list[str], features: dict[str, Any], file: Path) -> str |
 def _features(schema: Any, file: Path) -> dict[str, Any]:
     try:
         about = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
-        features: dict[str, Any] = about.get("info", {}).get("features", {})
-        return features
-    except (ValueError, AttributeError) as error:
-        raise DamagedFileError(f"the description of columns in {file} is not JSON") from error
+        features = about.get("info", {}).get("features", {})
+        # A column of several values has a list for its description.
+        return {name: one for name, one in features.items() if isinstance(one, dict)}
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise DamagedFileError(
+            f"the description of columns in {file} is not that of the hub; get it again"
+        ) from error
 
 
 def _image_column(schema: Any, features: dict[str, Any], file: Path) -> str:
@@ -83,9 +137,11 @@ def opened(file: Path) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(file) as parquet:
+        with pq.ParquetFile(check_file(file)) as parquet:
             yield parquet
-    except (pa.ArrowException, OSError) as error:
+    except ScaleError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
         reason = " ".join(str(error).split())
         raise DamagedFileError(
             f"{file} is damaged or not a parquet file ({reason}); get it again"

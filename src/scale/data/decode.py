@@ -96,6 +96,8 @@ def _decode_pass(
 ) -> tuple[tuple[int, ...], list[Skipped]]:
     done, skipped = 0, list[Skipped]()
     shape: tuple[int, ...] = ()
+    if options.image_size is not None:  # say that there is no space before decoding
+        sink.start(encoded.total * options.image_size**2)
     for outcomes in _outcomes(encoded.items(), options.image_size):
         good: list[tuple[str, Pixels]] = []
         for index, (name, result) in enumerate(outcomes, start=done):
@@ -137,7 +139,7 @@ def _outcomes(items: Iterator[Item], image_size: int | None) -> Iterator[list[Ou
     """Decode chunk by chunk, in order; few chunks at a time, so that memory is bounded."""
     first = list(islice(items, 1))
     pixels = max((_pixel_count(content) for _, content in first), default=1)
-    size = min(max(_PIXELS_PER_CHUNK // pixels, 1), 256)
+    size = min(max(_PIXELS_PER_CHUNK // max(pixels, (image_size or 1) ** 2), 1), 256)
     chunks = _chunked(chain(first, items), size)
     threads = min(cores(), 8)
     if threads == 1 or pixels < _PIXELS_FOR_THREADS:

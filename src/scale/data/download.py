@@ -6,12 +6,14 @@ import errno
 import glob
 import hashlib
 import io
-import os
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from scale._errors import DamagedFileError, InputError, ScaleError
+from scale._hub import endpoint, import_hub
 from scale._locks import wait_for
+from scale._names import check_text
+from scale._text import first_line
 from scale.data.hub import UNFINISHED, HubDataset, download_folder, is_hub_id
 from scale.data.registry import DATASETS, Progress
 
@@ -29,10 +31,9 @@ def get_dataset(name: str, *, progress: Progress | None = None) -> Path:
     progress
         Called with (bytes done, bytes in all).
     """
-    hub_id = _hub_id(name)
-    hub = _import_hub()
-    # huggingface_hub reads HF_ENDPOINT only once, when it is imported.
-    source = {"endpoint": os.environ.get("HF_ENDPOINT") or None, "token": False}
+    hub_id = _hub_id(check_text("name", name))
+    hub = import_hub("downloading")
+    source = {"endpoint": endpoint(), "token": False}
     commit, files = _list_files(hub, hub_id, source)
     folder, total = download_folder(hub_id), sum(size for size, _ in files.values())
     try:
@@ -71,16 +72,6 @@ def _hub_id(name: str) -> str:
     return loader.hub_id
 
 
-def _import_hub() -> Any:
-    try:
-        import huggingface_hub
-    except ImportError as error:
-        raise ScaleError(
-            "downloading needs huggingface_hub; run: pip install 'scale-lifelong[hub]'"
-        ) from error
-    return huggingface_hub
-
-
 def _list_files(
     hub: Any, hub_id: str, source: dict[str, Any]
 ) -> tuple[str, dict[str, tuple[int, str]]]:
@@ -89,7 +80,7 @@ def _list_files(
         info = hub.HfApi(**source).dataset_info(hub_id, files_metadata=True)
     except Exception as error:  # The errors of huggingface_hub differ between its versions.
         raise ScaleError(
-            f"cannot ask the hub for {hub_id} ({_first_line(error)}); check the name and the "
+            f"cannot ask the hub for {hub_id} ({first_line(error)}); check the name and the "
             f"network, and run again"
         ) from error
     files = {}
@@ -143,10 +134,6 @@ def _failed(name: str, folder: Path, error: Exception) -> ScaleError:
     if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
         return ScaleError(f"cannot write to {folder} ({error.strerror}); set SCALE_CACHE")
     return ScaleError(
-        f"the download of {name} was interrupted ({_first_line(error)}); run again: complete files "
+        f"the download of {name} was interrupted ({first_line(error)}); run again: complete files "
         f"are kept"
     )
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

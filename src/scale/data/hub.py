@@ -40,11 +40,11 @@ class HubDataset:
     def __call__(self, split: str, options: LoadOptions) -> ImageSet:
         folder = find_hub_folder(self.hub_id)
         if folder is None:
-            folder = self._download(options.progress)
+            folder = self.download(options.progress)
         options = replace(options, label=options.label or self.card.label)
         return load_parquet_folder(folder, split, options, self.name, self.card.first_classes)
 
-    def _download(self, progress: Progress | None) -> Path:
+    def download(self, progress: Progress | None) -> Path:
         """Download a registered dataset. A bare hub id could be a mistyped path: refuse it."""
         if self.name == self.hub_id or find_spec("huggingface_hub") is None:
             raise _not_found(self.name, self.hub_id)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from scale._errors import InputError
+from scale._names import check_text, shown
 from scale.data._imageset import ImageSet
 from scale.data.cached_images import cached_images
 from scale.data.decode import Encoded
@@ -21,8 +23,8 @@ def image_files(source: str) -> list[Path] | None:
 
     Return None if `source` is a dataset's name, a file of arrays, parquet files or missing.
     """
-    path = Path(source).expanduser()
-    if source in DATASETS or not path.exists():
+    path = Path(check_text("source", source)).expanduser()
+    if source in DATASETS or not os.path.lexists(path):
         return None
     if not path.is_dir():
         return None if path.suffix.lower() in _NO_IMAGES else [path]
@@ -36,6 +38,10 @@ def image_files(source: str) -> list[Path] | None:
 
 def load_files(files: Sequence[Path], options: LoadOptions) -> ImageSet:
     """Load images from files, in that order and without labels."""
+    if not isinstance(files, list | tuple) or not all(isinstance(file, Path) for file in files):
+        raise InputError(f"files must be a list of paths, got {shown(files)}")
+    if not files:
+        raise InputError("files must have at least one path")
     root = files[0].parent
     names = [str(file) for file in files]
     encoded = Encoded(

@@ -19,7 +19,12 @@ def visible(folder: Path) -> list[Path]:
         children = sorted(folder.iterdir())
     except OSError as error:
         raise InputError(f"cannot read the folder {folder}: {error.strerror}") from error
-    return [c for c in children if not c.name.startswith(".") and c.name.lower() not in _CLUTTER]
+    return [child for child in children if not is_clutter(child.name)]
+
+
+def is_clutter(name: str) -> bool:
+    """Return whether a file is hidden or one of file managers."""
+    return name.startswith(".") or name.lower() in _CLUTTER
 
 
 def walk(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:

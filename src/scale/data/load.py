@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from scale._errors import InputError
+from scale._files import check_file
+from scale._names import check_one_of, check_text, shown
+from scale._numbers import check_number
 from scale.data._imageset import ImageSet
 from scale.data.arrays import as_images, load_npy, load_npz
 from scale.data.class_folder import load_class_folder
@@ -19,6 +22,8 @@ from scale.data.pixels import resize_all
 from scale.data.registry import DATASETS, LoadOptions, OnBad, Progress
 from scale.data.splits import SPLITS, match_split
 from scale.data.torch_dataset import load_torch_dataset
+
+LARGEST_SIDE = 8192  # pixels; Pillow refuses larger images as well
 
 
 def load_dataset(
@@ -31,6 +36,9 @@ def load_dataset(
     progress: Progress | None = None,
 ) -> ImageSet:
     """Load images and their labels.
+
+    Image files are turned upright by their EXIF orientation. Transparent ones are put on white, 16
+    bits are scaled to 8, and CMYK becomes RGB. Animated images count as unreadable.
 
     Parameters
     ----------
@@ -46,8 +54,8 @@ def load_dataset(
     label
         The label to use if there are several: a column of a parquet file, an array of a .npz file.
     image_size
-        Resize all images to this side: the short side is scaled, the centre is cropped. Needed if
-        images have different sizes.
+        Resize all images to this side, 1 to 8192: the short side is scaled, the centre is cropped.
+        Needed if images have different sizes.
     on_bad
         ``"stop"`` at a file that cannot be read, or ``"skip"`` it and list it in `skipped`.
     progress
@@ -59,21 +67,25 @@ def load_dataset(
     >>> digits.images.shape, digits.num_classes
     ((898, 1, 28, 28), 10)
     """
-    _check_options(split, image_size, on_bad)
     options = LoadOptions(label, image_size, on_bad, progress)
+    _check_options(split, options)
     found = _load(dataset, split, options)
     if image_size is None:
         return found
     return replace(found, images=resize_all(found.images, image_size))
 
 
-def _check_options(split: str, image_size: int | None, on_bad: str) -> None:
-    if on_bad not in ("stop", "skip"):
-        raise InputError(f"on_bad must be 'stop' or 'skip', got {on_bad!r}")
-    if image_size is not None and (not isinstance(image_size, int) or image_size < 1):
-        raise InputError(f"image_size must be a whole number, 1 or more, got {image_size!r}")
+def _check_options(split: object, options: LoadOptions) -> None:
+    check_one_of("on_bad", options.on_bad, ("stop", "skip"))
+    if options.image_size is not None:
+        check_number("image_size", options.image_size, least=1, most=LARGEST_SIDE, whole=True)
     if not isinstance(split, str) or not split:
-        raise InputError(f"split must be a name such as {', '.join(SPLITS)}, got {split!r}")
+        known = ", ".join(SPLITS)
+        raise InputError(f"split must be a name such as {known}, got {shown(split)}")
+    if options.label is not None:
+        check_text("label", options.label)
+    if options.progress is not None and not callable(options.progress):
+        raise InputError(f"progress must be a function, got {shown(options.progress)}")
 
 
 def _load(dataset: Any, split: str, options: LoadOptions) -> ImageSet:
@@ -113,8 +125,9 @@ def _load_path(path: Path, split: str, options: LoadOptions) -> ImageSet:
         if find_splits(path):
             return load_parquet_folder(path, split, options)
         return load_class_folder(path, split, options)
-    if not path.exists():
+    if not os.path.lexists(path):
         raise InputError(f"there is no file or folder {path}; check the path")
+    check_file(path)
     match path.suffix.lower():
         case ".parquet":
             match_split(split, ["train", path.name.split("-")[0]], str(path))

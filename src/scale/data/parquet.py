@@ -38,7 +38,7 @@ def load_parquet_folder(
     """Return one split of a folder; with `first_classes`, only images with labels below it."""
     splits = find_splits(folder)
     files = splits[match_split(split, splits, str(folder))]
-    _check_shards(files)
+    check_shards(files)
     everything = [file for group in splits.values() for file in group]
     name = name or folder.resolve().name
     return load_parquet(files, options, name, first_classes, everything)
@@ -55,8 +55,8 @@ def load_parquet(
 
     `everything` has the files of all splits. Labels that are words are numbered over all of them.
     """
-    column = Columns.of(files[0], options.label)
-    labels, class_names = _read_labels(files, column, everything or files)
+    column = Columns.of_all(files, options.label)
+    labels, class_names = read_labels(files, column, everything or files)
     rows = _count_rows(files)
     keep = np.ones(rows, dtype=bool)
     if first_classes is not None and labels is not None:
@@ -69,7 +69,7 @@ def load_parquet(
         name=name,
         source=str(files[0] if len(files) == 1 else root),
         total=int(keep.sum()),
-        items=lambda: _items(files, column.image, keep),
+        items=lambda: encoded_rows(files, column.image, keep),
         labels=None if labels is None else labels[keep],
         class_names=class_names,
         identity=("parquet", [str(f.resolve()) for f in files], column.image, first_classes),
@@ -82,20 +82,21 @@ def count_rows(files: list[Path], label: str | None, first_classes: int | None) 
     """Return the number of images that `load_parquet` loads, without decoding any."""
     if first_classes is None:
         return _count_rows(files)
-    labels, _ = _read_labels(files, Columns.of(files[0], label), files)
+    labels, _ = read_labels(files, Columns.of_all(files, label), files)
     return 0 if labels is None else int((labels < first_classes).sum())
 
 
-def _read_labels(
+def read_labels(
     files: list[Path], column: Columns, everything: list[Path]
 ) -> tuple[npt.NDArray[np.int64] | None, tuple[str, ...]]:
     if column.label is None:
         return None, ()
     labels = _read_column(files, column.label)
-    if labels.dtype.kind == "i" and labels.size and (labels == -1).all():
+    if not column.words and labels.size and (labels == -1).all():
         return None, ()  # The hub marks an unlabelled test split this way.
-    if labels.dtype.kind == "U":
-        words = np.unique(_read_column(everything, column.label))
+    if column.words:
+        others = [file for file in everything if file not in files and _has_words(file, column)]
+        words = np.unique(_read_column([*files, *others], column.label))
         return np.searchsorted(words, labels).astype(np.int64), tuple(str(one) for one in words)
     return number_labels(labels, str(files[0]), column.class_names)
 
@@ -105,13 +106,24 @@ def _read_column(files: list[Path], column: str) -> npt.NDArray[Any]:
     for file in files:
         with opened(file) as parquet:
             values = parquet.read(columns=[column]).column(0)
+            listed = values.to_pylist()
         if values.null_count:
-            raise InputError(f"the label {column!r} of {file} is missing in some rows")
-        parts.append(np.asarray(values.to_pylist()))
+            raise InputError(
+                f"the label {column!r} of {file} is missing in some rows; fill in or drop them"
+            )
+        parts.append(np.array(listed, dtype=None if listed else np.int64))
     return np.concatenate(parts)
 
 
-def _items(files: list[Path], image: str, keep: npt.NDArray[np.bool_]) -> Iterator[Item]:
+def _has_words(file: Path, column: Columns) -> bool:
+    """Return whether a file of another split has the same label as words; a test may have none."""
+    try:
+        return Columns.of(file, column.label).words
+    except InputError:
+        return False
+
+
+def encoded_rows(files: list[Path], image: str, keep: npt.NDArray[np.bool_]) -> Iterator[Item]:
     start = 0
     for file in files:
         with opened(file) as parquet:
@@ -144,7 +156,7 @@ def _count_rows(files: list[Path]) -> int:
     return total
 
 
-def _check_shards(files: list[Path]) -> None:
+def check_shards(files: list[Path]) -> None:
     """Refuse a split with missing files, and two datasets in one folder."""
     folders = sorted({file.parent for file in files})
     if len(folders) > 1:

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from scale._machine import check_memory
+
 Pixels = npt.NDArray[np.uint8]  # (H, W) grey, (H, W, 3) RGB; arrays may have (H, W, 4)
 
 # Only formats of photographs: others run programs (EPS) or match text by accident.
@@ -75,6 +77,8 @@ def resize_all(images: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8
     """Apply `fit_square` to arrays, N x C x H x W."""
     if images.shape[2:] == (size, size):
         return images
+    needed = 2 * images.shape[0] * images.shape[1] * size**2  # the planes, and their stack
+    check_memory(needed, f"resizing {len(images)} images to {size}", "use a smaller image_size")
     # Channel by channel: Pillow would multiply the first three of four channels by the last.
     planes = images.reshape(-1, *images.shape[2:])  # (N * C, H, W)
     scaled = [np.asarray(fit_square(Image.fromarray(plane), size)) for plane in planes]
@@ -114,6 +118,8 @@ def _formats() -> tuple[str, ...]:
 def _reason(error: Exception) -> str:
     if isinstance(error, UnidentifiedImageError):
         return "it is not an image"
-    if isinstance(error, Image.DecompressionBombError):
+    if isinstance(error, Image.DecompressionBombError | MemoryError):
         return "it would need too much memory"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
     return " ".join(str(error).split()) or type(error).__name__

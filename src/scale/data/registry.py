@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from scale._names import check_text
 from scale._registry import Registry
 from scale.data._imageset import ImageSet
 from scale.data.card import CARDS, PLAIN, DatasetCard
@@ -85,6 +86,7 @@ def registered_name(dataset: str) -> str:
     >>> registered_name("ylecun/mnist"), registered_name("zh-plus/tiny-imagenet")
     ('mnist', 'zh-plus/tiny-imagenet')
     """
+    check_text("dataset", dataset)
     if dataset in DATASETS:  # loads the datasets of other distributions, and with them their cards
         return dataset
     whole = {card.hub_id: name for name, card in CARDS.items() if card.first_classes is None}

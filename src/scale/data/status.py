@@ -7,6 +7,7 @@ from pathlib import Path
 
 from scale._errors import ScaleError
 from scale.data.digits import Digits
+from scale.data.fruits import LocalFolder
 from scale.data.hub import HubDataset, find_hub_folder
 from scale.data.parquet import count_rows, find_splits
 from scale.data.registry import DATASETS, Loader
@@ -38,6 +39,10 @@ def list_datasets() -> list[DatasetStatus]:
 def _status(name: str, loader: Loader) -> DatasetStatus:
     if isinstance(loader, Digits):
         return DatasetStatus(name, None, True, "built in", dict(loader.counts))
+    if isinstance(loader, LocalFolder):
+        folder = loader.folder()
+        where = f"not here: {loader.about}, in $SCALE_DATA" if folder is None else str(folder)
+        return DatasetStatus(name, None, folder is not None, where)
     if not isinstance(loader, HubDataset):
         return DatasetStatus(name, None, True, f"registered by {loader.__module__}")
     folder = find_hub_folder(loader.hub_id)

@@ -21,7 +21,10 @@ def load_torch_dataset(dataset: Any, options: LoadOptions) -> ImageSet:
     name = type(dataset).__name__
     if options.label is not None:
         raise InputError(f"{name} is an object: its items carry the label, leave label out")
-    total = len(dataset)
+    try:
+        total = len(dataset)
+    except Exception as error:  # the dataset's own code may raise anything
+        raise InputError(f"the len() of {name} fails ({error}); give a list of images") from error
     if total == 0:
         raise InputError(f"{name} has no items; give at least one")
     rows: list[Pixels] = []

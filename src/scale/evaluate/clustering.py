@@ -15,7 +15,8 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
 from scale._errors import InputError
-from scale.evaluate._checks import check_features, check_labels, normalise
+from scale._numbers import LARGEST_SEED, check_number
+from scale.evaluate._checks import check_features, check_pair, normalise
 
 # Below this many rows a dense eigensolver is as fast, and it always converges.
 DENSE = 256
@@ -36,8 +37,8 @@ def sne_affinity(
            [1.  , 0.  , 0.25],
            [0.25, 0.25, 0.  ]], dtype=float32)
     """
-    if kappa <= 0:
-        raise InputError(f"kappa must be above 0, got {kappa}")
+    check_number("kappa", kappa, above=0)
+    check_number("chunk", chunk, least=1, whole=True)
     rows = normalise(check_features(features))  # (N, D)
     count = len(rows)
     if count == 1:
@@ -63,8 +64,7 @@ def spectral_clustering(features: ArrayLike, T: int, seed: int) -> NDArray[np.in
     zero) mean nothing.
     """
     affinity = sne_affinity(features)
-    if not 1 <= T <= len(affinity):
-        raise InputError(f"T must be from 1 to {len(affinity)}, the number of rows, got {T}")
+    _check_clusters(T, seed, len(affinity))
     scale = 1 / np.sqrt(np.maximum(affinity.sum(axis=1), np.finfo(np.float32).tiny))  # (N,)
     affinity *= scale
     affinity *= scale[:, None]
@@ -76,8 +76,8 @@ def spectral_clustering(features: ArrayLike, T: int, seed: int) -> NDArray[np.in
 def kmeans(features: ArrayLike, T: int, seed: int, *, runs: int = 4) -> NDArray[np.int64]:
     """Return one of `T` clusters for each feature, the best of a few seeded runs of k-means."""
     matrix = check_features(features)
-    if not 1 <= T <= len(matrix):
-        raise InputError(f"T must be from 1 to {len(matrix)}, the number of rows, got {T}")
+    _check_clusters(T, seed, len(matrix))
+    check_number("runs", runs, least=1, most=1000, whole=True)
     model = KMeans(n_clusters=T, n_init=runs, random_state=seed)
     # One thread: with several, the order of scikit-learn's sums changes from run to run.
     with warnings.catch_warnings(), threadpool_limits(1, user_api="openmp"):
@@ -96,9 +96,7 @@ def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
     >>> clustering_accuracy([0, 0, 1, 1], [5, 5, 3, 5])
     0.75
     """
-    labels = np.asarray(labels)
-    labels = check_labels(labels, len(labels))
-    clusters = check_labels(clusters, len(labels), "clusters")
+    labels, clusters = check_pair(labels, clusters, "clusters")
     classes, row = np.unique(labels, return_inverse=True)
     groups, column = np.unique(clusters, return_inverse=True)
     counts = np.zeros((len(classes), len(groups)), dtype=np.int64)
@@ -108,12 +106,19 @@ def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
 
 def nmi(labels: ArrayLike, clusters: ArrayLike) -> float:
     """Return the normalised mutual information, from 0 to 1."""
-    return float(normalized_mutual_info_score(labels, clusters))
+    return float(normalized_mutual_info_score(*check_pair(labels, clusters, "clusters")))
 
 
 def ari(labels: ArrayLike, clusters: ArrayLike) -> float:
     """Return the adjusted Rand index: 1 for the same partition, about 0 for an unrelated one."""
-    return float(adjusted_rand_score(labels, clusters))
+    return float(adjusted_rand_score(*check_pair(labels, clusters, "clusters")))
+
+
+def _check_clusters(T: int, seed: int, rows: int) -> None:
+    check_number("T", T, whole=True)
+    check_number("seed", seed, least=0, most=LARGEST_SEED, whole=True)
+    if not 1 <= T <= rows:
+        raise InputError(f"T must be from 1 to {rows}, the number of rows, got {T}")
 
 
 def _symmetrise(matrix: NDArray[np.float32], chunk: int) -> None:

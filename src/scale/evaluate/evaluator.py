@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scale.evaluate._checks import check_features
 from scale.evaluate.clustering import ari, clustering_accuracy, kmeans, nmi, spectral_clustering
-from scale.evaluate.knn import knn_accuracy, knn_predict, per_class_accuracy
+from scale.evaluate.knn import NeighbourSearch, knn_predict, per_class_accuracy
 from scale.evaluate.probe import linear_probe
 from scale.evaluate.protocol import EvaluationSets, Protocol
 from scale.evaluate.rank import effective_rank
@@ -72,16 +72,21 @@ class Evaluator:
         return measures
 
     def knn_full(self, transform: Transform, queries: ArrayLike) -> float:
-        """Return the kNN accuracy of `queries` with every image of the train split in the bank."""
-        return 100 * knn_accuracy(
-            self.embed(transform, self.sets.train_images),
-            self.sets.train_labels,
+        """Return the kNN accuracy of `queries` with every image of the train split in the bank.
+
+        The bank's features are compared chunk by chunk and not kept.
+        """
+        search = NeighbourSearch(
             queries,
-            self.sets.eval_labels,
             k=self.protocol.full_k,
             metric="cosine",
             temperature=self.protocol.full_temperature,
         )
+        images, labels = self.sets.train_images, self.sets.train_labels
+        for at in range(0, len(images), search.chunk):
+            part = slice(at, at + search.chunk)
+            search.add(self.embed(transform, images[part]), labels[part])
+        return 100 * float((search.predict() == self.sets.eval_labels).mean())
 
     def measure(self, queries: ArrayLike, bank: ArrayLike) -> dict[str, float | list[float]]:
         """Return the measures, without `knn_full`, of features that are already computed."""

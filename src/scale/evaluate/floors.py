@@ -7,6 +7,9 @@ import torch
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
+from scale._errors import InputError
+from scale._images import as_array, as_uint8
+from scale._numbers import LARGEST_SEED, check_number
 from scale.augment import resize
 from scale.evaluate.evaluator import Transform
 
@@ -33,6 +36,12 @@ def floor_transforms(
     >>> {name: f(images).shape for name, f in floor_transforms(images, 4).items()}
     {'pixels': (100, 48), 'pca': (100, 48)}
     """
+    check_number("seed", seed, least=0, most=LARGEST_SEED, whole=True)
+    if image_size is not None:
+        check_number("image_size", image_size, least=1, most=8192, whole=True)
+    bank_images = as_uint8(as_array(bank_images, "bank images"), "bank images")
+    if bank_images.ndim != 4 or bank_images.size == 0:
+        raise InputError(f"bank images must be (B, C, H, W), got shape {bank_images.shape}")
 
     def pixels(images: NDArray[np.uint8]) -> NDArray[np.float32]:
         square = resize(torch.from_numpy(np.array(images)), image_size)

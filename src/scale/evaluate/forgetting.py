@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scale._errors import InputError
+from scale._images import as_array
 
 
 def forgetting(per_class: ArrayLike, since: ArrayLike | None = None) -> float:
@@ -34,14 +35,17 @@ def forgetting(per_class: ArrayLike, since: ArrayLike | None = None) -> float:
     20.0
     """
     series = _series(per_class, "per-class accuracies", ndim=2)
-    first = np.zeros(series.shape[1], dtype=int) if since is None else np.asarray(since)
-    if first.shape != series.shape[1:]:
-        raise InputError(f"since has shape {first.shape}; expected one for each class")
+    first = np.zeros(series.shape[1], int) if since is None else as_array(since, "since")
+    if first.shape != series.shape[1:] or first.dtype.kind not in "iu":
+        raise InputError(
+            f"since has shape {first.shape} and type {first.dtype}; expected a whole number for "
+            "each class"
+        )
     lost = [s[k:-1].max() - s[-1] for s, k in zip(series.T, first, strict=True) if k < len(s) - 1]
     return float(np.mean(lost)) if lost else 0.0
 
 
-def learned_at(labels: ArrayLike, positions: ArrayLike, T: int) -> NDArray[np.int64]:
+def learned_at(labels: ArrayLike, positions: ArrayLike, classes: ArrayLike) -> NDArray[np.int64]:
     """Return for each class the first evaluation at which half of its images have passed.
 
     Parameters
@@ -50,25 +54,28 @@ def learned_at(labels: ArrayLike, positions: ArrayLike, T: int) -> NDArray[np.in
         Class of each image, in the order of the stream.
     positions
         Number of stream images before each evaluation, ascending.
-    T
-        Number of classes.
+    classes
+        The evaluated classes, in the order of their accuracies. Any numbers: other classes may be
+        in the stream, and some of these may not.
 
     Returns
     -------
     NDArray
-        ``(T,)``, indices into `positions`; ``len(positions)`` for a class without such an
-        evaluation.
+        One index into `positions` for each of `classes`; ``len(positions)`` for a class without
+        such an evaluation.
 
     Examples
     --------
-    >>> learned_at([0, 0, 0, 1, 1, 1], positions=[0, 2, 4, 6], T=3).tolist()
-    [1, 3, 4]
+    >>> learned_at([7, 7, 7, 2, 2, 2], positions=[0, 2, 4, 6], classes=[2, 5, 7]).tolist()
+    [3, 4, 1]
     """
-    classes, at = np.asarray(labels), np.asarray(positions)
-    found = np.full(T, len(at), dtype=np.int64)
-    for c in np.unique(classes):
-        came = np.flatnonzero(classes == c) + 1  # stream images up to each image of the class
-        found[c] = np.searchsorted(at, came[(len(came) - 1) // 2])
+    stream, at = np.asarray(labels), np.asarray(positions)
+    evaluated = np.asarray(classes)
+    found = np.full(len(evaluated), len(at), dtype=np.int64)
+    for i, label in enumerate(evaluated):
+        came = np.flatnonzero(stream == label) + 1  # stream images up to each image of the class
+        if len(came):
+            found[i] = np.searchsorted(at, came[(len(came) - 1) // 2])
     return found
 
 
@@ -105,7 +112,10 @@ def average(knn: ArrayLike, positions: ArrayLike) -> float:
 
 
 def _series(values: ArrayLike, name: str, ndim: int) -> NDArray[np.float64]:
-    series = np.asarray(values, dtype=np.float64)
+    given = as_array(values, name)
+    if given.dtype.kind not in "fiub":
+        raise InputError(f"{name} must be real numbers, got {given.dtype}")
+    series = given.astype(np.float64)
     if series.ndim != ndim or series.size == 0 or not np.isfinite(series).all():
         raise InputError(
             f"{name} have shape {series.shape}; expected {ndim} dimension(s), at least one "

@@ -9,9 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from scale._errors import InputError
+from scale._names import shown
 from scale.augment import Augmentation
 from scale.evaluate._checks import check_features, normalise
 from scale.methods import ContrastiveLearner, Learner, Random
@@ -19,6 +20,7 @@ from scale.methods import ContrastiveLearner, Learner, Random
 MOST_IMAGES = 512
 FEWEST_IMAGES = 50  # with fewer, retrieval is too easy to mean anything
 STANDARD_ERRORS = 2.0  # above which a difference counts
+Transform = Callable[[Tensor], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,13 @@ def guard(learner: Learner) -> Guard | None:
     >>> 0 <= guard(learner.partial_fit(camera)).start_score <= 100
     True
     """
+    if not isinstance(learner, Learner):
+        raise InputError(f"learner must be a learner, got {shown(learner)}")
+    with learner.reading() as still:
+        return _guard(still)
+
+
+def _guard(learner: Learner) -> Guard | None:
     if not isinstance(learner, ContrastiveLearner) or learner.memory_ is None:
         return None  # no encoder, no memory, or no image yet
     law = replace(learner.augmentation_, size=None)  # views of the images' size
@@ -132,7 +141,7 @@ def guard(learner: Learner) -> Guard | None:
     alone = None if learner.embeds_by_encoder else _percent_found(learner.encode, images, views)
     return Guard(
         score=_percent_found(learner.transform, images, views),
-        start_score=_percent_found(_start_of(learner).transform, images, views),
+        start_score=_percent_found(_start_of(learner), images, views),
         images=len(images),
         encoder_score=alone,
     )
@@ -162,7 +171,10 @@ def view_retrieval(views: Any, images: Any) -> float:
     return float((nearest == np.arange(len(nearest))).mean())
 
 
-def _start_of(learner: ContrastiveLearner) -> Random:
+def _start_of(learner: ContrastiveLearner) -> Transform:
+    """Return the transform of the encoder before the first batch."""
+    if isinstance(learner.start_encoder_, nn.Module):
+        return learner.encode_by_start
     start = Random(
         encoder=learner.start_encoder_,
         image_side=learner.augmentation_.size,
@@ -171,8 +183,8 @@ def _start_of(learner: ContrastiveLearner) -> Random:
     )
     assert learner.image_shape_ is not None  # it has a memory, so it has started
     start.start(learner.image_shape_)
-    return start
+    return start.transform
 
 
-def _percent_found(embed: Callable[[Tensor], np.ndarray], images: Tensor, views: Tensor) -> float:
+def _percent_found(embed: Transform, images: Tensor, views: Tensor) -> float:
     return 100 * view_retrieval(embed(views), embed(images))

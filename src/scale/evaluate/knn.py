@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from scale._errors import InputError
-from scale.evaluate._checks import check_features, check_labels, normalise
+from scale._names import check_one_of
+from scale._numbers import check_number
+from scale.evaluate._checks import check_features, check_labels, check_pair, normalise
 
 Metric = Literal["euclidean", "cosine"]
 
@@ -53,27 +55,80 @@ def knn_predict(
     >>> knn_predict([[0.0], [1.0], [9.0]], [3, 3, 7], [[0.4], [8.0]], k=1)
     array([3, 7])
     """
-    bank, queries = check_features(bank, "bank features"), check_features(queries, "query features")
-    bank_labels = check_labels(bank_labels, len(bank), "bank labels")
-    _check_options(bank, queries, k, metric, temperature)
-    classes, targets = np.unique(bank_labels, return_inverse=True)
-    if metric == "cosine":
-        bank_rows, query_rows = (torch.from_numpy(normalise(rows)) for rows in (bank, queries))
-    else:
-        # Differences of large squares lose digits in float32, and with them the order.
-        bank_rows, query_rows = (
-            torch.from_numpy(rows.astype(np.float64)) for rows in (bank, queries)
-        )
-    votes = torch.cat(
-        [
-            _votes(
-                part, bank_rows, torch.from_numpy(targets), min(k, len(bank)), temperature, chunk
+    bank = check_features(bank, "bank features")
+    search = NeighbourSearch(queries, k=k, metric=metric, temperature=temperature, chunk=chunk)
+    search.add(bank, check_labels(bank_labels, len(bank), "bank labels"))
+    return search.predict()
+
+
+class NeighbourSearch:
+    """Finds the nearest features of a bank that is given part by part and not kept.
+
+    It holds the queries, their best neighbours so far, and one chunk of the bank.
+
+    Parameters
+    ----------
+    queries, k, metric, temperature, chunk
+        As for `knn_predict`.
+    """
+
+    def __init__(
+        self,
+        queries: ArrayLike,
+        *,
+        k: int,
+        metric: Metric = "euclidean",
+        temperature: float | None = None,
+        chunk: int = 4096,
+    ) -> None:
+        rows = check_features(queries, "query features")
+        _check_options(k, metric, temperature, chunk)
+        self.k, self.metric, self.temperature, self.chunk = k, metric, temperature, chunk
+        self._dim = rows.shape[1]
+        self._queries = torch.split(self._as_rows(rows), chunk)
+        self._nearness = [part.new_empty(len(part), 0) for part in self._queries]
+        self._labels = [torch.empty(len(part), 0, dtype=torch.int64) for part in self._queries]
+
+    def add(self, bank: NDArray[np.float32], labels: NDArray[np.int64]) -> None:
+        """Compare the queries with more of the bank, (B, D) and (B,)."""
+        if bank.shape[1] != self._dim:
+            raise InputError(
+                f"bank features have {bank.shape[1]} dimensions and query features {self._dim}; "
+                "both must come from the same encoder"
             )
-            for part in torch.split(query_rows, chunk)
-        ]
-    )  # (N, classes)
-    # argmax returns the first of equal values, and classes are sorted: the smallest label wins.
-    return classes[votes.argmax(dim=1).numpy()]  # type: ignore[no-any-return]
+        for start in range(0, len(bank), self.chunk):
+            rows = self._as_rows(bank[start : start + self.chunk])
+            targets = torch.from_numpy(np.asarray(labels[start : start + self.chunk], np.int64))
+            for i, queries in enumerate(self._queries):
+                near = queries @ rows.T  # (queries, chunk)
+                if self.metric == "euclidean":
+                    # The query's length is constant in its row, so it is left out.
+                    near = near.mul_(2).sub_(rows.square().sum(dim=1))
+                near, index = near.topk(min(self.k, len(rows)), dim=1, sorted=False)
+                near = torch.cat([self._nearness[i], near], dim=1)
+                found = torch.cat([self._labels[i], targets[index]], dim=1)
+                self._nearness[i], order = near.topk(min(self.k, near.shape[1]), dim=1)
+                self._labels[i] = found.gather(1, order)
+
+    def predict(self) -> NDArray[np.int64]:
+        """Return the label of each query by the vote of its neighbours."""
+        labels, nearness = torch.cat(self._labels).numpy(), torch.cat(self._nearness)
+        classes, inverse = np.unique(labels, return_inverse=True)
+        targets = torch.from_numpy(inverse.reshape(labels.shape))
+        if self.temperature is None:
+            weights = torch.ones_like(nearness)
+        else:
+            # Only ratios matter; relative to the nearest, no temperature overflows.
+            weights = torch.exp((nearness - nearness[:, :1]) / self.temperature)
+        votes = nearness.new_zeros(len(nearness), len(classes)).scatter_add_(1, targets, weights)
+        # argmax returns the first of equal values, and classes are sorted: the smallest label wins.
+        return classes[votes.argmax(dim=1).numpy()]  # type: ignore[no-any-return]
+
+    def _as_rows(self, features: NDArray[np.float32]) -> Tensor:
+        if self.metric == "cosine":
+            return torch.from_numpy(normalise(features))
+        # Differences of large squares lose digits in float32, and with them the order.
+        return torch.from_numpy(features.astype(np.float64))
 
 
 def knn_accuracy(
@@ -102,60 +157,17 @@ def per_class_accuracy(labels: ArrayLike, predictions: ArrayLike) -> NDArray[np.
     >>> per_class_accuracy([0, 0, 2, 2], [0, 1, 2, 2])
     array([0.5, 1. ])
     """
-    labels, predictions = np.asarray(labels), np.asarray(predictions)
+    labels, predictions = check_pair(labels, predictions, "predictions")
     _, classes = np.unique(labels, return_inverse=True)
     return np.bincount(classes, labels == predictions) / np.bincount(classes)
 
 
-def _votes(
-    queries: Tensor, bank: Tensor, targets: Tensor, k: int, temperature: float | None, chunk: int
-) -> Tensor:
-    """Return the weight each class receives from the neighbours of each query."""
-    nearness, neighbours = _nearest(queries, bank, k, chunk, euclidean=bank.dtype == torch.float64)
-    if temperature is None:
-        weights = torch.ones_like(nearness)
-    else:
-        # Only ratios matter; relative to the nearest, no temperature overflows.
-        weights = torch.exp((nearness - nearness[:, :1]) / temperature)
-    votes = torch.zeros(len(queries), int(targets.max()) + 1, dtype=nearness.dtype)
-    return votes.scatter_add_(1, targets[neighbours], weights)
-
-
-def _nearest(
-    queries: Tensor, bank: Tensor, k: int, chunk: int, *, euclidean: bool
-) -> tuple[Tensor, Tensor]:
-    """Return nearness and bank index of the `k` nearest, nearest first, as ``(queries, k)``."""
-    nearness = queries.new_empty(len(queries), 0)
-    neighbours = torch.empty(len(queries), 0, dtype=torch.int64)
-    for start in range(0, len(bank), chunk):
-        part = bank[start : start + chunk]
-        near = queries @ part.T  # (queries, chunk)
-        if euclidean:
-            # The query's length is constant in its row, so it is left out.
-            near = near.mul_(2).sub_(part.square().sum(dim=1))
-        near, index = near.topk(min(k, len(part)), dim=1, sorted=False)
-        near, index = torch.cat([nearness, near], dim=1), torch.cat([neighbours, index + start], 1)
-        nearness, order = near.topk(min(k, near.shape[1]), dim=1)
-        neighbours = index.gather(1, order)
-    return nearness, neighbours
-
-
-def _check_options(
-    bank: NDArray[np.float32],
-    queries: NDArray[np.float32],
-    k: int,
-    metric: str,
-    temperature: float | None,
-) -> None:
-    if bank.shape[1] != queries.shape[1]:
-        raise InputError(
-            f"bank features have {bank.shape[1]} dimensions and query features "
-            f"{queries.shape[1]}; both must come from the same encoder"
-        )
-    if k < 1:
-        raise InputError(f"k must be 1 or more, got {k}")
-    if metric not in ("euclidean", "cosine"):
-        raise InputError(f"metric must be 'euclidean' or 'cosine', got {metric!r}")
+def _check_options(k: int, metric: str, temperature: float | None, chunk: int) -> None:
+    check_number("k", k, least=1, whole=True)
+    check_number("chunk", chunk, least=1, most=2**40, whole=True)
+    check_one_of("metric", metric, ("euclidean", "cosine"))
+    if temperature is not None:
+        check_number("temperature", temperature)
     if temperature is not None and (metric != "cosine" or temperature <= 0):
         raise InputError(
             f"a weighted vote needs a temperature above 0 and metric='cosine', got temperature "

@@ -107,6 +107,7 @@ _ALL = (
 )
 MEASURES = {measure.name: measure for measure in _ALL}
 """All measures by name, in the order in which they are shown."""
-FLOORS = {"random": "random", "pixels": "pixels", "pca": "pca (bank)"}
+FLOORS = {"frozen": "frozen", "random": "random", "pixels": "pixels", "pca": "pca (bank)"}
 """Titles of the floors by the key in records. The floor `pca` is fitted on the bank, and the
-method `pca` on the stream, so their titles differ."""
+method `pca` on the stream, so their titles differ. A learner that starts from pretrained weights
+has the floor `frozen` instead of `random`."""

@@ -10,6 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+from scale._errors import InputError
+from scale._numbers import LARGEST_SEED, check_number
 from scale.evaluate._checks import check_features, check_labels
 
 ITERATIONS = 100
@@ -35,6 +37,12 @@ def linear_probe(
     bank, queries = check_features(bank, "bank features"), check_features(queries, "query features")
     bank_labels = check_labels(bank_labels, len(bank), "bank labels")
     query_labels = check_labels(query_labels, len(queries), "query labels")
+    check_number("seed", seed, least=0, most=LARGEST_SEED, whole=True)
+    if bank.shape[1] != queries.shape[1]:
+        raise InputError(
+            f"bank features have {bank.shape[1]} dimensions and query features "
+            f"{queries.shape[1]}; both must come from the same encoder"
+        )
     if len(np.unique(bank_labels)) == 1:
         return float((query_labels == bank_labels[0]).mean())
     scaler = StandardScaler().fit(bank)

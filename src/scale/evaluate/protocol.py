@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scale._errors import InputError
+from scale._images import as_array, check_labels
+from scale._names import shown
+from scale._numbers import check_number
 from scale.data import ImageSet, card_for
 
 
@@ -49,20 +52,26 @@ def protocol_for(
     50
     """
     card = card_for(name)
-    train = np.asarray(train_labels)
-    test = np.asarray(train_labels if test_labels is None else test_labels)
-    T = max(1, len(np.unique(train)))
+    train = _classes(train_labels, "train labels")
+    test = train if test_labels is None else _classes(test_labels, "test labels")
+    classes, counts = np.unique(train, return_counts=True)
+    T = max(1, len(classes))
     share = len(test) // T // (5 if test_labels is None else 1)
     bank_size = min(100 * T, 5000, max(len(train), 1))
     take_all = train.size > 0 and not card.equal_classes
     estimate = Protocol(
-        samples_per_class=int(np.bincount(train).max()) if take_all else None,
+        samples_per_class=int(counts.max()) if take_all else None,
         eval_per_class=min(max(share, 1), 500),
         bank_size=bank_size,
         # With more neighbours than a class has in the bank, the other classes always win.
         k=min(50, max(1, bank_size // T // 2)) if card.bank_size is None else 50,
     )
     return replace(estimate, **card.protocol)
+
+
+def _classes(labels: ArrayLike, name: str) -> NDArray[np.int64]:
+    given = as_array(labels, name)
+    return check_labels(given if given.size else np.zeros(0, np.int64), name=name)
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,9 @@ def draw_evaluation_sets(
     all of them.
     """
     train_labels, test_labels = _labels(train, "train"), _labels(test, "test")
+    if not isinstance(protocol, Protocol):
+        raise InputError(f"protocol must be a Protocol, got {shown(protocol)}")
+    check_number("seed", seed, least=0, whole=True)
     chosen = _draw(test_labels, protocol.eval_per_class, np.random.default_rng([seed, 0]))
     T = len(np.unique(train_labels))
     # If T does not divide the bank size, the first classes get one more.
@@ -121,6 +133,8 @@ def hold_out(train: ImageSet, per_class: int, seed: int) -> tuple[ImageSet, Imag
     The test part has `per_class` images of each class, but at most half of a class.
     """
     labels = _labels(train, "train")
+    check_number("per_class", per_class, least=0, most=2**40, whole=True)
+    check_number("seed", seed, least=0, whole=True)
     _, counts = np.unique(labels, return_counts=True)
     held = _draw(labels, np.minimum(per_class, counts // 2), np.random.default_rng([seed, 2]))
     if len(held) == 0:
@@ -133,6 +147,8 @@ def hold_out(train: ImageSet, per_class: int, seed: int) -> tuple[ImageSet, Imag
 
 
 def _labels(images: ImageSet, name: str) -> NDArray[np.int64]:
+    if not isinstance(images, ImageSet):
+        raise InputError(f"the {name} split must be an ImageSet, got {shown(images)}")
     if images.labels is None:
         raise InputError(
             f"the {name} split has no labels; evaluation needs them: give images in class "

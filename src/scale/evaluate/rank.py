@@ -81,4 +81,4 @@ def collapsed(features: Any) -> bool:
 
 def _matrix(features: Any) -> NDArray[np.float32]:
     # A tensor is recognised by its method, so that this module does not need torch.
-    return check_features(features.detach().cpu() if hasattr(features, "detach") else features)
+    return check_features(features)

@@ -1,6 +1,7 @@
-"""Losses as pure functions on one matrix of dot products."""
+"""Losses as pure functions; closed forms of the generative methods are in modules of their own."""
 
 from scale.losses.alignment import alignment_loss
+from scale.losses.coding_rate import total_coding_rate
 from scale.losses.contrastive import (
     contrastive_loss,
     label_positives,
@@ -12,6 +13,8 @@ from scale.losses.contrastive import (
 from scale.losses.cross import cross_contrastive_loss
 from scale.losses.distillation import contrastive_distillation
 from scale.losses.forgetting import Direction, forgetting_loss, relation_distillation
+from scale.losses.overlap import overlap_loss
+from scale.losses.queue import queue_contrast, similarity_distillation
 from scale.losses.similarity import dot_products, image_similarity, symmetric_sne, twins
 
 __all__ = [
@@ -24,11 +27,15 @@ __all__ = [
     "forgetting_loss",
     "image_similarity",
     "label_positives",
+    "overlap_loss",
     "pseudo_positives",
     "pseudo_positives_of_images",
+    "queue_contrast",
     "relation_distillation",
+    "similarity_distillation",
     "stream_and_memory_twins",
     "symmetric_sne",
+    "total_coding_rate",
     "twin_positives",
     "twins",
 ]

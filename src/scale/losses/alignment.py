@@ -5,6 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn import functional as F
 
+from scale.losses._gate import check_tensors
+
 
 def alignment_loss(aligned: Tensor, targets: Tensor) -> Tensor:
     """Return the negative cosine similarity of each row with its target, averaged over the rows.
@@ -20,4 +22,5 @@ def alignment_loss(aligned: Tensor, targets: Tensor) -> Tensor:
     >>> alignment_loss(torch.tensor([[2.0, 0], [0, 1]]), torch.tensor([[1.0, 0], [1, 0]]))
     tensor(-0.5000)
     """
+    check_tensors("views d", aligned=aligned, targets=targets)
     return -F.cosine_similarity(aligned, targets, dim=1).mean()

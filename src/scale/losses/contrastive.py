@@ -5,6 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from scale._errors import InputError
+from scale._numbers import check_number
+from scale.losses._gate import check_counts, check_device, check_tensors, check_views
 from scale.losses.similarity import twins
 
 
@@ -21,6 +24,14 @@ def contrastive_loss(dots: Tensor, positives: Tensor, tau: float) -> Tensor:
     tau
         Temperature.
     """
+    check_tensors("views views", dots=dots)
+    check_tensors("anchors views", "bool", positives=positives)
+    if len(positives) > len(dots) or positives.shape[1] != len(dots):
+        raise InputError(
+            f"positives must have shape (anchors, {len(dots)}) with at most as many anchors as "
+            f"views, got {tuple(positives.shape)}"
+        )
+    check_number("tau", tau, above=0)
     logits = dots[: len(positives)] / tau  # (anchors, views)
     log_p = torch.log_softmax(logits, dim=1)
     # Masked, not multiplied: the diagonal is -inf, and -inf * 0 is NaN.
@@ -47,6 +58,10 @@ def twin_positives(
     Tensor
         Boolean, (2n, views).
     """
+    check_counts(n=n, views=views, first=first)
+    check_device(device)
+    if first + 2 * n > views:
+        raise InputError(f"{2 * n} anchors from view {first} on must be among {views} views")
     mask = torch.zeros(2 * n, views, dtype=torch.bool, device=device)
     mask[torch.arange(2 * n, device=device), first + twins(n, device)] = True
     return mask
@@ -65,6 +80,7 @@ def stream_and_memory_twins(n: int, m: int) -> Tensor:
     Tensor
         Boolean, (2(m+n), 2(m+n)).
     """
+    check_counts(n=n, m=m)
     views = 2 * (n + m)
     return torch.cat([twin_positives(n, views), twin_positives(m, views, first=2 * n)])
 
@@ -87,6 +103,7 @@ def label_positives(labels: Tensor) -> Tensor:
     >>> label_positives(torch.tensor([4, 9, 4])).int().tolist()
     [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
     """
+    check_tensors("views", "whole", labels=labels)
     return (labels[:, None] == labels[None]).fill_diagonal_(False)
 
 
@@ -107,6 +124,8 @@ def pseudo_positives(p: Tensor, n: int, mu: float) -> Tensor:
     Tensor
         Boolean, (2n, 2(m+n)); only stream views are marked.
     """
+    check_tensors("views views", p=p)
+    check_views(n, len(p))
     positives = twin_positives(n, len(p), device=p.device)
     positives[:, : 2 * n] |= _alike(p, 2 * n, mu)
     return positives
@@ -129,6 +148,8 @@ def pseudo_positives_of_images(p: Tensor, n: int, mu: float) -> Tensor:
     Tensor
         Boolean, (2n, 2(m+n)); only stream views are marked.
     """
+    check_tensors("images images", p=p)
+    check_views(n, len(p), of="images")
     positives = twin_positives(n, 2 * len(p), device=p.device)
     positives[:, : 2 * n] |= _alike(p, n, mu).repeat(2, 2)
     return positives
@@ -136,6 +157,7 @@ def pseudo_positives_of_images(p: Tensor, n: int, mu: float) -> Tensor:
 
 def _alike(p: Tensor, count: int, mu: float) -> Tensor:
     """Return which pairs of the first `count` exceed mean + mu (max - mean), (count, count)."""
+    check_number("mu", mu)
     mean = p.sum() / (len(p) * (len(p) - 1))
     # The diagonal of p is 0, below the threshold, so no view is its own positive.
     return p[:count, :count] > mean + mu * (p.max() - mean)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from scale._numbers import check_number
+from scale.losses._gate import check_stacked, check_tensors
 from scale.losses.contrastive import stream_and_memory_twins
 
 
@@ -25,7 +27,10 @@ def cross_contrastive_loss(dots: Tensor, n: int, tau: float) -> Tensor:
     tau
         Temperature.
     """
+    check_tensors("views views", dots=dots)
+    check_number("tau", tau, above=0)
     views = len(dots)
+    check_stacked("dots", views, n)
     positives = stream_and_memory_twins(n, views // 2 - n).to(dots.device)  # (2(m+n), 2(m+n))
     of_stream = torch.arange(views, device=dots.device) < 2 * n
     same_side = of_stream[:, None] == of_stream[None, :]

@@ -6,6 +6,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from scale._numbers import check_number
+from scale.losses._gate import check_tensors
+
 
 def contrastive_distillation(predicted: Tensor, past: Tensor, kappa: float) -> Tensor:
     """Return InfoNCE between predicted and past projections of the same views (CaSSLe).
@@ -26,6 +29,8 @@ def contrastive_distillation(predicted: Tensor, past: Tensor, kappa: float) -> T
     >>> round(contrastive_distillation(5 * past, past, kappa=0.2).item(), 4)
     0.02
     """
+    check_tensors("views dim", predicted=predicted, past=past)
+    check_number("kappa", kappa, above=0)
     logits = F.normalize(predicted, dim=1) @ F.normalize(past, dim=1).T / kappa  # (views, views)
     own = torch.arange(len(logits), device=logits.device)
     return (F.cross_entropy(logits, own) + F.cross_entropy(logits.T, own)) / 2

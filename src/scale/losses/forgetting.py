@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
+
+from scale._names import check_one_of
+from scale._numbers import check_number
+from scale.losses._gate import check_tensors
 
 Direction = Literal["past-to-current", "current-to-past"]
 
@@ -22,6 +26,9 @@ def relation_distillation(
     kappa, kappa_past
         Temperatures of the softmax over the other views.
     """
+    check_tensors("views views", dots=dots, past_dots=past_dots)
+    check_number("kappa", kappa, above=0)
+    check_number("kappa_past", kappa_past, above=0)
     log_p = torch.log_softmax(dots / kappa, dim=1)
     p_past = torch.softmax(past_dots / kappa_past, dim=1)
     # The diagonal is 0 in p_past and -inf in log_p, and their product is NaN.
@@ -39,6 +46,8 @@ def forgetting_loss(p: Tensor, p_past: Tensor, direction: Direction = "past-to-c
         ``"past-to-current"``: KL(p_past || p). ``"current-to-past"``: KL(p || p_past), the paper's
         formula, with its sign changed so that it can be minimised.
     """
+    check_tensors("views views", p=p, p_past=p_past)
+    check_one_of("direction", direction, get_args(Direction))
     a, b = (p_past, p) if direction == "past-to-current" else (p, p_past)
     tiny = torch.finfo(p.dtype).tiny
     # The zero diagonal adds zero; similarities that underflow must not give log 0.

@@ -7,9 +7,14 @@ import itertools
 import torch
 from torch import Tensor
 
+from scale._machine import check_memory
+from scale._numbers import check_number
+from scale.losses._gate import MOST, check_device, check_stacked, check_tensors
+
 
 def dot_products(z: Tensor) -> Tensor:
     """Return pairwise dot products; -inf on the diagonal excludes each view from its softmax."""
+    check_tensors("views dim", z=z)
     dots = z @ z.T  # (2(m+n), 2(m+n))
     return dots.masked_fill(torch.eye(len(z), dtype=torch.bool, device=z.device), -torch.inf)
 
@@ -29,6 +34,8 @@ def symmetric_sne(dots: Tensor, kappa: float) -> Tensor:
     Tensor
         Similarities with a zero diagonal; they sum to the number of views.
     """
+    check_tensors("views views", dots=dots)
+    check_number("kappa", kappa, above=0)
     conditional = torch.softmax(dots / kappa, dim=1)
     return (conditional + conditional.T) / 2
 
@@ -54,6 +61,9 @@ def image_similarity(h: Tensor, n: int, kappa: float) -> Tensor:
     Tensor
         (n+m, n+m) with a zero diagonal, images of the stream first.
     """
+    check_tensors("views d", h=h)
+    check_stacked("h", len(h), n, memory=0)
+    check_number("kappa", kappa, above=0)
     m = len(h) // 2 - n
     first = torch.cat([h[:n], h[2 * n : 2 * n + m]])
     second = torch.cat([h[n : 2 * n], h[2 * n + m :]])
@@ -72,4 +82,7 @@ def twins(n: int, device: torch.device | None = None) -> Tensor:
     >>> twins(3).tolist()
     [3, 4, 5, 0, 1, 2]
     """
+    check_number("n", n, least=0, most=MOST, whole=True)
+    check_memory(16 * n, f"the index of {2 * n} twins", "lower n")
+    check_device(device)
     return torch.arange(2 * n, device=device).roll(n)

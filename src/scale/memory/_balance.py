@@ -1,4 +1,4 @@
-"""Equal shares of a memory for groups of candidates."""
+"""Equal shares of a memory for groups of candidates, and ranks inside of groups."""
 
 from __future__ import annotations
 
@@ -36,3 +36,20 @@ def balanced(groups: Tensor, size: int, generator: torch.Generator) -> Tensor:
     turn = torch.randperm(len(count), generator=generator)[group[by_group]]
     order = (rounds * len(count) + turn).argsort()
     return by_group[order[:size]].sort().values
+
+
+def rank_in_group(group: Tensor, value: Tensor) -> Tensor:
+    """Return the rank of each value within its group; the greatest has rank 0.
+
+    Examples
+    --------
+    >>> rank_in_group(torch.tensor([0, 1, 0, 0, 1]), torch.tensor([3, 1, 9, 5, 2])).tolist()
+    [2, 1, 0, 1, 0]
+    """
+    order = torch.argsort(value, descending=True, stable=True)
+    order = order[torch.argsort(group[order], stable=True)]  # group after group
+    size = torch.bincount(group)
+    begin = size.cumsum(0) - size
+    rank = torch.empty_like(group)
+    rank[order] = torch.arange(len(group)) - begin[group[order]]
+    return rank

@@ -138,7 +138,8 @@ class Memory(Buffer):
         arrivals = torch.cat([self.arrivals, arrivals])
         rows = {name: self._with(name, new) for name, new in (columns or {}).items()}
         if len(images) > self.size:
-            candidates = Candidates(stored, arrivals, features, rows.get("labels"), self.clusters)
+            labels = rows.get("labels")
+            candidates = Candidates(stored, arrivals, features, labels, self.clusters, rows)
             kept = self.policy(candidates, self.size, self.generator)
             images, arrivals = images[kept], arrivals[kept]
             rows = {name: row[kept] for name, row in rows.items()}

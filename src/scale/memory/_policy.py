@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
@@ -26,6 +27,8 @@ class Candidates:
     """Class of each, (stored + n,), if the policy's `knows` has them."""
     clusters: int = 1
     """Number of clusters, the parameter `memory_clusters`."""
+    columns: Mapping[str, Tensor] = field(default_factory=dict)
+    """Other values kept with each image, by name, (stored + n, ...) each."""
 
     def __len__(self) -> int:
         return len(self.arrivals)

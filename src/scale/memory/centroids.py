@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from scale.memory._balance import rank_in_group
 from scale.memory._buffer import Buffer
 
 OWNER = "owner"  # column: which centroid an image belongs to
@@ -168,18 +169,18 @@ class CentroidMemory(Buffer):
 
     def _limit_each(self) -> None:
         """Let each excess image replace a random one of its centroid, or drop it, by chance 1/2."""
-        beyond = _rank(self.owner, -self.arrivals) >= self.each
+        beyond = rank_in_group(self.owner, -self.arrivals) >= self.each
         chance = torch.rand(len(self), generator=self.generator)
         refused = torch.rand(len(self), generator=self.generator) < 0.5
         chance = chance + beyond.float() - 2 * (beyond & refused).float()
-        self._keep(_rank(self.owner, chance) < self.each)
+        self._keep(rank_in_group(self.owner, chance) < self.each)
 
     def _promote(self) -> None:
         self.long |= self._held() >= self.each
 
     def _forget_short(self) -> None:
         """Drop the short-term centroids that images joined least recently."""
-        rank = _rank(self.long.long(), self.joined)
+        rank = rank_in_group(self.long.long(), self.joined)
         self._keep_centroids(self.long | (rank < self.short_most))
 
     def _merge_long(self) -> None:
@@ -195,11 +196,11 @@ class CentroidMemory(Buffer):
             self._keep_centroids(torch.arange(len(self.long)) != b)
             if excess == 1:
                 chance = torch.rand(len(self), generator=self.generator)
-                self._keep(_rank(self.owner, chance) < self.each)
+                self._keep(rank_in_group(self.owner, chance) < self.each)
 
     def _keep_first_of_short(self) -> None:
         if len(self) > self.size:
-            first = _rank(self.owner, -self.arrivals) == 0
+            first = rank_in_group(self.owner, -self.arrivals) == 0
             self._keep(self.long[self.owner] | first)
 
     def _keep(self, images: Tensor) -> None:
@@ -230,20 +231,3 @@ class CentroidMemory(Buffer):
         super().load_state_dict(state)
         for name in ("centroids", "long", "joined", "distances"):
             setattr(self, name, state[name].clone())
-
-
-def _rank(group: Tensor, value: Tensor) -> Tensor:
-    """Return the rank of each value within its group; the greatest has rank 0.
-
-    Examples
-    --------
-    >>> _rank(torch.tensor([0, 1, 0, 0, 1]), torch.tensor([3, 1, 9, 5, 2])).tolist()
-    [2, 1, 0, 1, 0]
-    """
-    order = torch.argsort(value, descending=True, stable=True)
-    order = order[torch.argsort(group[order], stable=True)]  # group after group
-    size = torch.bincount(group)
-    begin = size.cumsum(0) - size
-    rank = torch.empty_like(group)
-    rank[order] = torch.arange(len(group)) - begin[group[order]]
-    return rank

@@ -8,6 +8,8 @@ from torch import Tensor
 
 from scale.memory._policy import Candidates, Policy, PolicyKnowledge, register_policy
 
+ELEMENTS = 2**23  # cosines held at once: all of a memory of 100,000 would take 40 GB
+
 
 @register_policy("minred")
 class MinRed(Policy):
@@ -41,31 +43,50 @@ def minred_select(features: Tensor, size: int) -> np.ndarray:
     kept = np.ones(len(features), dtype=bool)
     if size == 0:
         return np.flatnonzero(~kept)
+    unit = _unit_rows(features)
     # The earlier of a pair goes, so each row needs only its nearest among the later ones.
-    similarity = _cosine_to_later(features)  # (n, n)
-    nearest = similarity.argmax(axis=1)
-    closeness = similarity.max(axis=1)
+    nearest, closeness = _nearest_later(unit)
     for _ in range(len(features) - size):  # sequential: each removal affects the next
         # Neighbours only leave, so the closeness of a row whose neighbour left is an upper bound.
         # It needs an update only if the bound reaches the closest row that is up to date.
-        stale = ~kept[nearest]
+        stale = kept & ~kept[nearest]
         certain = closeness.max(where=~stale, initial=-np.inf)
         again = np.flatnonzero(stale & (closeness >= certain))
-        nearest[again] = similarity[again].argmax(axis=1)
-        closeness[again] = similarity[again, nearest[again]]
+        for row in again.tolist():
+            nearest[row], closeness[row] = _nearest_kept(unit, row, kept)
         gone = closeness.argmax()  # the first of equals
         kept[gone] = False
-        closeness[gone] = similarity[gone] = similarity[:, gone] = -np.inf
+        closeness[gone] = -np.inf
     return np.flatnonzero(kept)
 
 
-def _cosine_to_later(features: Tensor) -> np.ndarray:
-    """Return the cosines of each row with the later ones, (n, n) float32, and -inf elsewhere."""
+def _unit_rows(features: Tensor) -> Tensor:
+    # Cosines in double precision, rounded to single, are equal for equal distances. Otherwise
+    # rounding would choose between two pairs of copies.
     exact = features.detach().cpu().double()
     norm = exact.norm(dim=1, keepdim=True)
-    unit = exact / norm.where(norm > 0, 1.0)
-    # Double precision, rounded to single, gives equal distances equal values. Otherwise rounding
-    # would choose between two pairs of copies.
-    cosines: np.ndarray = (unit @ unit.T).float().numpy()
-    cosines[np.tri(len(cosines), dtype=bool)] = -np.inf
-    return cosines
+    unit: Tensor = exact / norm.where(norm > 0, 1.0)
+    return unit
+
+
+def _nearest_later(unit: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Return the most similar later row of each row, and the cosine; -inf for the last row."""
+    n = len(unit)
+    nearest, closeness = np.zeros(n, dtype=np.int64), np.full(n, -np.inf, dtype=np.float32)
+    chunk = max(1, ELEMENTS // n)
+    for start in range(0, n, chunk):
+        cosines = (unit[start : start + chunk] @ unit[start:].T).float().numpy()
+        cosines[np.tri(*cosines.shape, dtype=np.bool_)] = -np.inf
+        part = slice(start, start + chunk)
+        nearest[part], closeness[part] = start + cosines.argmax(axis=1), cosines.max(axis=1)
+    return nearest, closeness
+
+
+def _nearest_kept(unit: Tensor, row: int, kept: np.ndarray) -> tuple[int, float]:
+    """Return the most similar later row that is kept, and the cosine."""
+    cosines = (unit[row + 1 :] @ unit[row]).float().numpy()
+    cosines[~kept[row + 1 :]] = -np.inf
+    if len(cosines) == 0:
+        return row, -np.inf
+    best = int(cosines.argmax())
+    return row + 1 + best, float(cosines[best])

@@ -13,7 +13,7 @@ from scale.losses import (
     dot_products,
     twin_positives,
 )
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Count, Positive, Weight, check_memory
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.past import Past
 from scale.methods.core.registry import register_method
@@ -38,22 +38,20 @@ class CaSSLe(ContrastiveLearner):
     Models are Continual Learners, CVPR.
     """
 
-    kappa: float = 0.2
+    kappa: Positive = 0.2
     """Temperature of the distillation."""
-    lam: float = 1.0
+    lam: Weight = 1.0
     """Weight of the distillation; 0 gives SimCLR. Raise it if old classes are forgotten."""
-    predictor_dim: int = 2048
+    predictor_dim: Count = 2048
     """Hidden units of the predictor."""
 
     def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "kappa", above=0)
-        check_numbers(self, "lam", least=0)
-        check_numbers(self, "predictor_dim", least=1, whole=True)
         super().setup(image_shape)
         self.past_ = Past(self.encoder_, self.projector_)
         self._has_past = torch.tensor(False)
 
     def heads(self) -> dict[str, nn.Module]:
+        check_memory(self, "predictor_dim", 16 * self.projection_dim * self.predictor_dim)
         predictor = nn.Sequential(
             nn.Linear(self.projection_dim, self.predictor_dim),
             nn.BatchNorm1d(self.predictor_dim),

@@ -9,13 +9,13 @@ from torch import Tensor, nn
 
 from scale.losses import alignment_loss, contrastive_loss, dot_products, stream_and_memory_twins
 from scale.methods.core.alignment import follow, make_aligner, make_teacher
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Fraction, Weight
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.facts import Costs
 from scale.methods.core.registry import register_method
 from scale.methods.core.replay import Replay
 from scale.methods.core.state import Part
-from scale.models import ImageShape, default_rng
+from scale.models import ImageShape, forward
 
 
 @register_method("cla")
@@ -37,9 +37,9 @@ class CLA(Replay, ContrastiveLearner):
     Continual Self-Supervised Learning, CoLLAs.
     """
 
-    omega: float = 1.0
+    omega: Weight = 1.0
     """Weight of the alignment with the teacher (authors: 0.1 to 2)."""
-    ema: float = 0.999
+    ema: Fraction = 0.999
     """Momentum of the teacher: the part of its weights that an update keeps."""
 
     def costs(self) -> Costs:
@@ -47,8 +47,6 @@ class CLA(Replay, ContrastiveLearner):
         return replace(costs, memory=f"{costs.memory}, a teacher")
 
     def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "omega", least=0)
-        check_numbers(self, "ema", least=0, most=1)
         super().setup(image_shape)
         self.teacher_ = make_teacher(self.encoder_, self.projector_)
 
@@ -77,9 +75,7 @@ class CLA(Replay, ContrastiveLearner):
     @torch.no_grad()
     def targets(self, memory_views: Tensor) -> Tensor:
         """Return the teacher's projections of replayed views, (2m, 128)."""
-        with default_rng(self._view_rng):  # for dropout in a user's encoder
-            z: Tensor = self.teacher_(memory_views)
-        return z
+        return forward(self.teacher_, memory_views, self._view_rng)
 
     def parts(self) -> dict[str, Part]:
         return {**super().parts(), "teacher": self.teacher_}

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from scale.losses import alignment_loss, contrastive_loss, dot_products, stream_and_memory_twins
 from scale.methods.core.alignment import make_aligner, mean_of_twins
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Weight
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.facts import Costs
 from scale.methods.core.registry import register_method
@@ -34,7 +34,7 @@ class CLAR(Replay, ContrastiveLearner):
     Continual Self-Supervised Learning, CoLLAs.
     """
 
-    omega: float = 1.0
+    omega: Weight = 1.0
     """Weight of the alignment with stored projections (authors: 0.1 to 2)."""
 
     def costs(self) -> Costs:
@@ -42,7 +42,6 @@ class CLAR(Replay, ContrastiveLearner):
         return replace(costs, memory=f"{costs.memory} with their projections")
 
     def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "omega", least=0)
         super().setup(image_shape)
         self._z = torch.empty(0)  # projections of the last update, one per image
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import torch
@@ -11,14 +12,14 @@ from scale._errors import InputError
 from scale.losses import alignment_loss, contrastive_loss, dot_products, stream_and_memory_twins
 from scale.memory.centroids import CentroidMemory
 from scale.methods.core.alignment import follow, make_aligner, make_teacher, mean_of_twins
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Amount, Count, Fraction, Positive, Weight, check_memory
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.facts import Costs
 from scale.methods.core.learner import CHUNK
 from scale.methods.core.registry import register_method
 from scale.methods.core.seeds import generators
 from scale.methods.core.state import Part
-from scale.models import ImageShape, default_rng
+from scale.models import ImageShape, forward
 
 
 @register_method("climb")
@@ -47,25 +48,25 @@ class CLIMB(ContrastiveLearner):
     Continual Self-Supervised Learning, CoLLAs.
     """
 
-    memory_size: int = 1280
+    memory_size: Amount = 1280
     """Maximum number of images in memory (the paper's M)."""
-    memory_batch: int = 128
+    memory_batch: Amount = 128
     """Images drawn from memory for each update (the paper's m)."""
-    omega: float = 1.0
+    omega: Weight = 1.0
     """Weight of the alignment with the teacher (authors: 0.1 to 2)."""
-    ema: float = 0.999
+    ema: Fraction = 0.999
     """Momentum of the teacher: the part of its weights that an update keeps."""
-    centroid_images: int = 30
+    centroid_images: Count = 30
     """Maximum number of images of a centroid; a short-term centroid that has them is promoted."""
-    short_share: float = 0.04
+    short_share: Positive = 0.04
     """Maximum number of short-term centroids, as a fraction of memory_size."""
-    long_share: float = 0.7
+    long_share: Positive = 0.7
     """Maximum number of images of long-term centroids, as a fraction of memory_size."""
-    centroid_rate: float = 0.1
+    centroid_rate: Fraction = 0.1
     """Step of a short-term centroid towards an image that joins it, from 0 to 1."""
-    novelty: float = 0.95
+    novelty: Fraction = 0.95
     """Quantile of recent distances above which an image starts a centroid. Higher: fewer."""
-    novelty_window: int = 1000
+    novelty_window: Count = 1000
     """Number of recent distances for that quantile."""
 
     def costs(self) -> Costs:
@@ -76,7 +77,8 @@ class CLIMB(ContrastiveLearner):
         )
 
     def setup(self, image_shape: ImageShape) -> None:
-        self._check()
+        self._check_fields()
+        check_memory(self, "memory_size", self.memory_size * math.prod(image_shape))
         super().setup(image_shape)
         self._memory_rng = generators(self.seed, 3)[2]
         self.memory_: CentroidMemory = CentroidMemory(
@@ -93,14 +95,9 @@ class CLIMB(ContrastiveLearner):
         self.teacher_ = make_teacher(self.encoder_, self.projector_)
         self._replayed_z = torch.empty(0)  # of the last update, one per image
 
-    def _check(self) -> None:
-        check_numbers(self, "memory_size", "memory_batch", least=0, whole=True)
+    def _check_fields(self) -> None:
         if self.memory_size == 1:
             raise InputError("memory_size of climb must be 0 or at least 2, got 1")
-        check_numbers(self, "centroid_images", "novelty_window", least=1, whole=True)
-        check_numbers(self, "omega", least=0)
-        check_numbers(self, "short_share", "long_share", above=0)
-        check_numbers(self, "centroid_rate", "novelty", "ema", least=0, most=1)
         if self.short_share + self.long_share >= 1:
             raise InputError(
                 "short_share and long_share must together be below 1, "
@@ -132,8 +129,8 @@ class CLIMB(ContrastiveLearner):
         if m == 0 or self.omega == 0:
             return {"loss": contrastive, "contrastive": contrastive}
         aligned = self.heads_["aligner"](z[2 * n :])  # (2m, 128)
-        with torch.no_grad(), default_rng(self._view_rng):  # for dropout in a user's encoder
-            targets = self.teacher_(memory_views)
+        with torch.no_grad():
+            targets = forward(self.teacher_, memory_views, self._view_rng)
         alignment = alignment_loss(aligned, targets)
         loss = contrastive + self.omega * alignment
         return {"loss": loss, "contrastive": contrastive, "alignment": alignment}

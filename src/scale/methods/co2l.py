@@ -11,7 +11,7 @@ from torch import Tensor
 
 from scale.losses import contrastive_loss, dot_products, relation_distillation, twin_positives
 from scale.memory import POLICIES
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Positive, Weight
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.past import Past
 from scale.methods.core.registry import register_method
@@ -34,16 +34,14 @@ class Co2L(Replay, ContrastiveLearner):
 
     memory_policy: Annotated[str, tyro.conf.arg(metavar=POLICIES.choices())] = "random"
     """Which images stay in memory; `scale methods` describes the policies."""
-    kappa: float = 0.2
+    kappa: Positive = 0.2
     """Temperature of the current relations."""
-    kappa_past: float = 0.01
+    kappa_past: Positive = 0.01
     """Temperature of the past relations; below kappa, it makes them sharper."""
-    lam: float = 1.0
+    lam: Weight = 1.0
     """Weight of the distillation."""
 
     def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "kappa", "kappa_past", above=0)
-        check_numbers(self, "lam", least=0)
         super().setup(image_shape)
         self.past_ = Past(self.encoder_, self.projector_)
 

@@ -8,12 +8,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from scale.losses import contrastive_loss, dot_products, twin_positives
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Weight
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.facts import Costs
 from scale.methods.core.registry import register_method
 from scale.methods.core.replay import Replay
-from scale.models import ImageShape
 
 OUTPUTS = "outputs"  # column of the memory
 
@@ -34,7 +33,7 @@ class DER(Replay, ContrastiveLearner):
     (2022), Representational Continuity for Unsupervised Continual Learning, ICLR.
     """
 
-    alpha: float = 0.4
+    alpha: Weight = 0.4
     """Weight of the penalty. 0 gives SimCLR, without replay."""
 
     def costs(self) -> Costs:
@@ -42,10 +41,6 @@ class DER(Replay, ContrastiveLearner):
         started = self.image_shape_ is not None
         features = f"{self.output_dim_} features each" if started else "their features"
         return replace(costs, memory=f"{costs.memory} + {features}")
-
-    def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "alpha", least=0)
-        super().setup(image_shape)
 
     def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         for stream_views in self.updates(batch):

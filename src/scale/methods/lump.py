@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from scale.losses import contrastive_loss, dot_products, twin_positives
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Weight
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.registry import register_method
 from scale.methods.core.replay import Replay
-from scale.models import ImageShape
 
 
 @register_method("lump")
@@ -32,12 +31,8 @@ class LUMP(Replay, ContrastiveLearner):
     Learning, ICLR.
     """
 
-    alpha: float = 0.4
+    alpha: Weight = 0.4
     """Lambda is drawn from Beta(alpha, alpha); 0 gives SimCLR, without mixing."""
-
-    def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "alpha", least=0)
-        super().setup(image_shape)
 
     def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         for stream_views in self.updates(batch):

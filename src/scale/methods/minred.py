@@ -12,12 +12,11 @@ from torch.nn import functional as F
 
 from scale.losses import contrastive_loss, dot_products, stream_and_memory_twins
 from scale.memory import POLICIES
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Fraction
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.facts import Costs
 from scale.methods.core.registry import register_method
 from scale.methods.core.replay import Replay
-from scale.models import ImageShape
 
 FEATURES = "features"  # column of the memory
 
@@ -39,7 +38,7 @@ class MinRed(Replay, ContrastiveLearner):
 
     memory_policy: Annotated[str, tyro.conf.arg(metavar=POLICIES.choices())] = "minred"
     """Which images stay in memory; `scale methods` describes the policies."""
-    feature_momentum: float = 0.5
+    feature_momentum: Fraction = 0.5
     """Weight of the old running mean; higher values change it more slowly."""
 
     def costs(self) -> Costs:
@@ -47,10 +46,6 @@ class MinRed(Replay, ContrastiveLearner):
         if POLICIES[self.memory_policy].knows.features:
             costs = replace(costs, memory=f"{costs.memory} with their features")
         return costs
-
-    def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "feature_momentum", least=0, most=1)
-        super().setup(image_shape)
 
     def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         for stream_views in self.updates(batch):

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from scale.losses import contrastive_loss, cross_contrastive_loss, dot_products, twin_positives
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Weight
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.registry import register_method
 from scale.methods.core.replay import Replay
-from scale.models import ImageShape
 
 
 @register_method("osiris-r")
@@ -31,12 +30,8 @@ class OsirisR(Replay, ContrastiveLearner):
     Learning, CoLLAs.
     """
 
-    lam: float = 0.5
+    lam: Weight = 0.5
     """Weight of the sum of the two losses with memory (released code: 0.5)."""
-
-    def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "lam", least=0)
-        super().setup(image_shape)
 
     def heads(self) -> dict[str, nn.Module]:
         return {"past_projector": deepcopy(self.projector_)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch.nn.functional as F
@@ -10,13 +11,13 @@ from torch import Tensor
 from scale._images import resized
 from scale.augment import resize
 from scale.memory import Memory
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Amount, Count, Positive, check_memory
 from scale.methods.core.facts import Costs
 from scale.methods.core.learner import Learner
 from scale.methods.core.registry import register_method
 from scale.methods.core.seeds import generators
 from scale.methods.core.state import Part, State
-from scale.methods.dictionary.patch_dictionary import PatchDictionary
+from scale.methods.dictionary.patch_dictionary import PatchDictionary, dictionary_bytes
 from scale.methods.readout.whitening import Whitening, whitening
 from scale.models import ImageShape
 
@@ -57,28 +58,29 @@ class Patches(Learner):
     (5, 40)
     """
 
-    clusters: int = 400
+    clusters: Count = 400
     """Number of centroids (K); each adds four features."""
-    patch_side: int = 6
+    patch_side: Count = 6
     """Side of the patches, in pixels; it must be below the image's side."""
-    patches_per_image: int = 16
+    patches_per_image: Count = 16
     """Patches drawn from each stream image for clustering."""
-    epsilon: float = 0.1
+    epsilon: Positive = 0.1
     """Added to the variances of patches before whitening. Raise it for noisy images."""
     normalise: bool = True
     """Whiten the features and scale them to length 1."""
-    memory_size: int = 1280
+    memory_size: Amount = 1280
     """Maximum number of stream images kept to fit the whitening."""
-    image_side: int | None = None
+    image_side: Count | None = None
     """Side that images are resized to; by default they keep their size."""
 
     def costs(self) -> Costs:
         return Costs(memory=f"{self.clusters} centroids and {self.memory_size} images")
 
     def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "clusters", "patch_side", "patches_per_image", least=1, whole=True)
-        check_numbers(self, "epsilon", above=0)
-        check_numbers(self, "memory_size", least=0, whole=True)
+        channels, side = image_shape[0], min(self.patch_side, *image_shape[1:])
+        check_memory(self, "memory_size", self.memory_size * math.prod(image_shape))
+        check_memory(self, "clusters", dictionary_bytes(self.clusters, channels, side))
+        check_memory(self, "patches_per_image", 8 * self.patches_per_image * channels * side**2)
         self._rng, self._memory_rng = generators(self.seed, 2)
         self.dictionary_ = PatchDictionary(
             resized(image_shape, self.image_side),

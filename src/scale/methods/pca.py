@@ -9,7 +9,7 @@ from torch import Tensor
 
 from scale._images import resized
 from scale.augment import resize
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Count, check_memory
 from scale.methods.core.learner import Learner
 from scale.methods.core.registry import register_method
 from scale.methods.core.seeds import generators
@@ -49,16 +49,16 @@ class PCA(Learner):
     (5, 4)
     """
 
-    components: int = 64
+    components: Count = 64
     """Maximum number of components; at most the number of pixels."""
-    image_side: int | None = None
+    image_side: Count | None = None
     """Side that images are resized to; by default they keep their size."""
 
     def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "components", least=1, whole=True)
         channels, height, width = resized(image_shape, self.image_side)
         d = channels * height * width
         k = min(self.components, d)
+        check_memory(self, "components", 8 * d * k)
         draws = torch.randn(d, k, generator=generators(self.seed, 1)[0], dtype=torch.float64)
         self.components_ = torch.linalg.qr(draws).Q.T.contiguous()  # (k, d)
         self.singular_values_ = torch.full((k,), UNSEEN, dtype=torch.float64)

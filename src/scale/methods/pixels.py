@@ -9,6 +9,7 @@ from torch import Tensor
 
 from scale._images import resized
 from scale.augment import resize
+from scale.methods.core.checks import Count
 from scale.methods.core.learner import Learner
 from scale.methods.core.registry import register_method
 from scale.models import ImageShape
@@ -29,7 +30,7 @@ class Pixels(Learner):
     learns: ClassVar[bool] = False
     seeded: ClassVar[bool] = False
 
-    image_side: int | None = None
+    image_side: Count | None = None
     """Side that images are resized to; by default they keep their size."""
 
     def setup(self, image_shape: ImageShape) -> None:

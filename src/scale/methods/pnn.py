@@ -10,9 +10,10 @@ from torch import Tensor, nn
 
 from scale._errors import DamagedFileError
 from scale.losses import contrastive_loss, dot_products, twin_positives
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Count
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.facts import Costs
+from scale.methods.core.precision import compute_in
 from scale.methods.core.registry import register_method
 from scale.methods.core.seeds import generators
 from scale.methods.core.state import Part, State
@@ -40,18 +41,18 @@ class PNN(ContrastiveLearner):
     Progressive Neural Networks, arXiv:1606.04671.
     """
 
-    column_every: int = 10
+    column_every: Count = 10
     """Stream batches for each column, except the last."""
-    max_columns: int = 5
+    max_columns: Count = 5
     """Maximum number of columns; the last learns from the rest of the stream."""
 
     def costs(self) -> Costs:
         return replace(super().costs(), memory=f"up to {self.max_columns} columns of weights")
 
     def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "column_every", "max_columns", least=1, whole=True)
         super().setup(image_shape)
         self.columns_ = Columns(self.encoder_)
+        compute_in(self.columns_, self.precision_)
         self.encoder_ = self.columns_
         self._column_rng = generators(self.seed, 4)[-1]
         self._batches = torch.zeros((), dtype=torch.int64)
@@ -84,6 +85,7 @@ class PNN(ContrastiveLearner):
         self.columns_.to(self.device)
         projector = build_projector(self.output_dim_, self.projection_dim, self._column_rng)
         self.projector_ = projector.to(self.device).train()
+        compute_in(self.projector_, self.precision_)
         self.optimizer_ = self.make_optimizer()
 
     def parts(self) -> dict[str, Part]:
@@ -95,15 +97,16 @@ class PNN(ContrastiveLearner):
         }
 
     def load_state_dict(self, state: State) -> None:
-        columns = int(state["columns.value"])
-        if not 1 <= columns <= self.max_columns:
-            raise DamagedFileError(
-                f"the state holds {columns} columns, but max_columns is {self.max_columns}; "
-                "load it into a learner with the parameters it was saved with"
-            )
-        assert self.image_shape_ is not None  # it has started
-        if columns < len(self.columns_.columns):
-            self.setup(self.image_shape_)
-        while len(self.columns_.columns) < columns:
-            self.grow()
-        super().load_state_dict(state)
+        with self._changing():
+            columns = int(state["columns.value"])
+            if not 1 <= columns <= self.max_columns:
+                raise DamagedFileError(
+                    f"the state holds {columns} columns, but max_columns is {self.max_columns}; "
+                    "load it into a learner with the parameters it was saved with"
+                )
+            assert self.image_shape_ is not None  # it has started
+            if columns < len(self.columns_.columns):
+                self.setup(self.image_shape_)
+            while len(self.columns_.columns) < columns:
+                self.grow()
+            super().load_state_dict(state)

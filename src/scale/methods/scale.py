@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 import tyro
@@ -21,7 +21,7 @@ from scale.losses import (
     twin_positives,
 )
 from scale.memory import POLICIES
-from scale.methods.core.checks import check_choice, check_numbers
+from scale.methods.core.checks import Positive, Weight
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.past import Past
 from scale.methods.core.registry import register_method
@@ -77,15 +77,15 @@ class SCALE(Replay, ContrastiveLearner):
 
     memory_policy: Annotated[str, tyro.conf.arg(metavar=POLICIES.choices())] = "psa"
     """Which images stay in memory; `scale methods` describes the policies."""
-    kappa: float = 0.03
+    kappa: Positive = 0.03
     """Temperature of the similarity (paper: 0.1)."""
-    mu: float = 0.3
+    mu: Weight = 0.3
     """Threshold of pseudo-positives: 0 is the mean similarity, 1 the maximum (paper: 0.05)."""
-    lam: float = 0.1
+    lam: Weight = 0.1
     """Weight of the forgetting loss (the paper's lambda)."""
     lam_relative: bool = False
     """Multiply lam by first contrastive / first forgetting loss, like the released code."""
-    kappa_past: float | None = None
+    kappa_past: Positive | None = None
     """Temperature of the past similarity (released code: 0.01); kappa by default."""
     memory_anchors: bool = True
     """Use replayed views as anchors too, with their twin as positive (paper: negatives only)."""
@@ -97,13 +97,6 @@ class SCALE(Replay, ContrastiveLearner):
     """Project past features by the past projector, or by the current one (released code)."""
 
     def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "kappa", above=0)
-        check_numbers(self, "mu", "lam", least=0)
-        if self.kappa_past is not None:
-            check_numbers(self, "kappa_past", above=0)
-        check_choice(self, "forgetting_direction", get_args(Direction))
-        check_choice(self, "similarity", ("z", "h"))
-        check_choice(self, "past_projector", ("frozen", "current"))
         super().setup(image_shape)
         self.past_ = Past(self.encoder_, self.projector_)
         self._lam_scale = torch.tensor(0.0 if self.lam_relative else 1.0, device=self.device)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -12,27 +11,32 @@ from torch import Tensor
 
 from scale._errors import InputError
 from scale._images import resized
+from scale._numbers import Range
 from scale.augment import resize
 from scale.losses import contrastive_loss, dot_products, stream_and_memory_twins
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Amount, Count, Positive, check_memory
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.facts import Costs
 from scale.methods.core.learner import CHUNK
+from scale.methods.core.pretrained import FromPretrained
 from scale.methods.core.registry import register_method
 from scale.methods.core.replay import Replay
 from scale.methods.core.seeds import generators
-from scale.methods.core.state import Part, State
-from scale.methods.dictionary.patch_dictionary import PatchDictionary
-from scale.methods.readout.whitening import Whitening, contrast_whitening
+from scale.methods.core.state import Part
+from scale.methods.dictionary.patch_dictionary import PatchDictionary, dictionary_bytes
+from scale.methods.readout.readout import Readout, Size, readout_bytes
+from scale.methods.readout.start import root
 from scale.models import ImageShape
 
 LARGEST_SIDE = 32  # larger images are resized before patches are taken, to limit the cost
 FEWEST_IMAGES = 16  # images in memory to fit the read-out; with fewer, use the encoder's features
+REFRESHED = 32  # memory images whose features are computed again, for each update of a batch
+EARLY = 4  # features are at most the EARLY-th part of the batches so far old
 
 
 @register_method("scale-plus")
 @dataclass(kw_only=True)
-class ScalePlus(Replay, ContrastiveLearner):
+class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
     """Our learner: contrastive replay, patch clusters, and a read-out by discriminant analysis.
 
     The encoder learns as in `er`: NT-Xent over new views of stream and replayed images, every view
@@ -44,8 +48,17 @@ class ScalePlus(Replay, ContrastiveLearner):
     own class, scaled to a fixed length. The read-out is fitted to memory, a sample of the whole
     stream. Before 16 images are in memory, embeddings are the encoder's features.
 
+    The read-out is kept up to date while learning, so embeddings are ready after every batch. With
+    each update, features of 32 memory images are computed again, the oldest first. At the start of
+    the stream there are more, because the learner changes faster.
+
+    An encoder with pretrained weights learns more carefully, and its own features stay in the
+    embeddings: see `FromPretrained`.
+
     Attributes
     ----------
+    readout_
+        Features of memory images, and the maps fitted to them.
     dictionary_
         Centroids and moments of patches; None without patches.
 
@@ -58,20 +71,19 @@ class ScalePlus(Replay, ContrastiveLearner):
     (8, 128)
     """
 
-    clusters: int = 400
+    clusters: Amount = 400
     """Centroids of the patch dictionary. 0 uses no patches: embeddings come from the encoder."""
-    patch_side: int = 6
+    patch_side: Count = 6
     """Side of the patches, in pixels; at most half the image's side."""
-    patch_weight: float = 2.0
+    patch_weight: Annotated[float, Range(above=0, most=1e6)] = 2.0
     """Length of the patch half of an embedding, relative to the encoder half."""
     root: bool = True
     """Take the signed square root of features before the read-out. It evens out large values."""
-    readout_images: int = 1280
-    """Maximum number of memory images used to fit the read-out. Lower it if you embed after every
-    batch."""
-    readout_views: int = 1
+    readout_images: Count = 1280
+    """Maximum number of memory images used to fit the read-out. Fewer need less memory."""
+    readout_views: Amount = 1
     """Views of each of these images, used to fit the read-out; 0 only whitens the features."""
-    ridge: float = 0.2
+    ridge: Positive = 0.2
     """Ridge added to the covariance of views, as a fraction of the mean feature variance."""
 
     patches_per_image: ClassVar[int] = 16
@@ -82,22 +94,32 @@ class ScalePlus(Replay, ContrastiveLearner):
         return replace(costs, memory=f"{costs.memory}, {self.clusters} centroids of patches")
 
     def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "clusters", "memory_size", "readout_views", least=0, whole=True)
-        check_numbers(self, "readout_images", "patch_side", least=1, whole=True)
-        check_numbers(self, "patch_weight", "ridge", above=0)
         if self.memory_size < FEWEST_IMAGES:
             raise InputError(
                 f"memory_size must be {FEWEST_IMAGES} or more, got {self.memory_size}: the "
                 "read-out is fitted to memory images; method er needs none"
             )
+        side = min(self.patch_side, *image_shape[1:])
+        check_memory(self, "clusters", dictionary_bytes(self.clusters, image_shape[0], side))
         super().setup(image_shape)
-        large = max(self.view_shape_[1:]) > LARGEST_SIDE
-        self._patch_image_side = LARGEST_SIDE if large else self.augmentation_.size
-        self.dictionary_ = self._make_dictionary() if self.clusters else None
-        self._readout: tuple[Whitening | None, Whitening] | None = None  # fitted on demand
+        self._patch_image_side = self._side_for_patches(image_shape)
+        self.dictionary_ = self._make_dictionary(image_shape) if self.clusters else None
+        if self.weights_ is not None:
+            self.setup_care()
+            return
+        self._readout_rng = generators(self.seed, 5)[4]
+        self.readout_ = self._make_readout()
 
-    def _make_dictionary(self) -> PatchDictionary:
-        shape = resized(self.view_shape_, self._patch_image_side)
+    def _side_for_patches(self, image_shape: ImageShape) -> int | None:
+        """Return the side of images and views that patches are taken from; None keeps it."""
+        shape = resized(image_shape, self.image_side)
+        if max(shape[1:]) > LARGEST_SIDE:
+            return LARGEST_SIDE
+        # Views for the encoder may be larger than the images, which would change their patches.
+        return self.image_side if self.input_side_ is None else min(shape[1:])
+
+    def _make_dictionary(self, image_shape: ImageShape) -> PatchDictionary:
+        shape = resized(image_shape, self._patch_image_side)
         side = min(shape[1:]) // 2
         if side < 1:
             raise InputError(
@@ -110,15 +132,34 @@ class ScalePlus(Replay, ContrastiveLearner):
             patches_per_image=self.patches_per_image,
             epsilon=self.epsilon,
             generator=generators(self.seed, 4)[3],
+            thin=True,
         )
 
+    def _make_readout(self) -> Readout:
+        count = min(self.readout_images, self.memory_size)
+        share = 0
+        sizes = {}
+        if self.dictionary_ is not None and self.output_dim_ > 1:
+            share = min(self.output_dim_ // 2, 4 * self.clusters)
+            sizes["patches"] = Size(4 * self.clusters, share)
+        sizes["encoder"] = Size(self.output_dim_, self.output_dim_ - share)
+        needed = readout_bytes(count, self.readout_views, sizes)
+        check_memory(self, "readout_views", needed)
+        return Readout(count, self.readout_views, sizes, self.ridge)
+
     def learn(self, batch: Tensor, labels: Tensor | None) -> None:
-        self._readout = None
+        if self.weights_ is not None:
+            self.learn_carefully(batch, labels)
+            return
         for stream_views in self.updates(batch):
             self.step(self.losses(stream_views, self.replay_views()))
         self.remember(batch, labels)
         if self.dictionary_ is not None:  # last, because a failed batch may be given again
             self.dictionary_.learn(resize(batch, self._patch_image_side))
+            if "patches" in self.readout_.sizes:
+                columns = self.dictionary_.columns(self.dictionary_.reseeded)
+                self.readout_.renew("patches", columns)
+        self._refresh_readout(len(batch))
 
     def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
         """Return the loss of an update."""
@@ -127,42 +168,41 @@ class ScalePlus(Replay, ContrastiveLearner):
         return {"loss": contrastive_loss(dot_products(z), positives.to(z.device), self.tau)}
 
     def embed(self, batch: Tensor) -> Tensor:
-        if len(self.memory_) < FEWEST_IMAGES:
+        if self.weights_ is not None:
+            return self.embed_carefully(batch)
+        of_encoder = self.readout_.map_of("encoder", self.device)
+        if of_encoder is None:
             return self.encode_images(batch)
-        if self._readout is None:
-            self._readout = self._fit_readout()
-        of_patches, of_encoder = self._readout
         learned = F.normalize(of_encoder(self._encoder_features(batch)))
+        of_patches = self.readout_.map_of("patches", self.device)
         if of_patches is None:
             return learned
         patches = F.normalize(of_patches(self._patch_features(batch)))
         return F.normalize(torch.cat([self.patch_weight * patches, learned], 1))  # (n, d)
 
-    def _fit_readout(self) -> tuple[Whitening | None, Whitening]:
-        """Fit the two halves of the read-out to the images in memory."""
-        count = min(self.readout_images, len(self.memory_))
-        # Evenly spaced, because the memory may be in the order of the stream.
-        chosen = torch.arange(count) * len(self.memory_) // count
-        images = self.memory_.images[chosen]
-        of_patches, share = None, 0
-        if self.dictionary_ is not None and self.output_dim_ > 1:
-            share = min(self.output_dim_ // 2, 4 * self.clusters)
-            of_patches = self._fit_half(self._patch_features, images, share)
-        keep = self.output_dim_ - share
-        return of_patches, self._fit_half(self._encoder_features, images, keep)
+    def _refresh_readout(self, n: int) -> None:
+        """Compute features of some memory images again, after a batch of n."""
+        rows = len(self.memory_)
+        if rows < FEWEST_IMAGES:
+            return
+        # Early, the learner changes in proportion to what it has seen.
+        early = EARLY * rows // (self.step_ + 1)
+        budget = max(n, early, REFRESHED * self.steps_per_batch)
+        with torch.no_grad():
+            self.readout_.refresh(self.memory_.arrivals, budget, self._readout_features)
 
-    def _fit_half(
-        self, features: Callable[[Tensor], Tensor], images: Tensor, keep: int
-    ) -> Whitening:
-        """Return the read-out of one half: images differ along it, views of one image little."""
-        parts = torch.split(images.to(self.device), CHUNK)
-        rng = generators(self.seed, 5)[4]  # the same views in every call
-        sample = torch.cat([features(part) for part in parts])
-        views = [
-            torch.cat([features(self.augmentation_(part, rng)) for part in parts])
-            for _ in range(self.readout_views)
-        ]
-        return contrast_whitening(sample, views, self.ridge, keep)
+    def _readout_features(self, indices: Tensor) -> dict[str, Tensor]:
+        """Return features of memory images and of views of them, (n, 1 + views, d) each."""
+        kinds = {"patches": self._patch_features, "encoder": self._encoder_features}
+        found: dict[str, list[Tensor]] = {name: [] for name in self.readout_.sizes}
+        for part in torch.split(self.memory_.images[indices], CHUNK):
+            images = part.to(self.device)
+            views = [
+                self.augmentation_(images, self._readout_rng) for _ in range(self.readout_views)
+            ]
+            for name, features in found.items():
+                features.append(torch.stack([kinds[name](x) for x in (images, *views)], 1))
+        return {name: torch.cat(features) for name, features in found.items()}
 
     def _patch_features(self, batch: Tensor) -> Tensor:
         assert self.dictionary_ is not None
@@ -173,16 +213,14 @@ class ScalePlus(Replay, ContrastiveLearner):
         return self._root(self.encode_images(batch))  # (n, d)
 
     def _root(self, features: Tensor) -> Tensor:
-        if not self.root:
-            return features
-        return features.sign() * features.abs().sqrt()  # a user's encoder may return negatives
+        return root(features) if self.root else features
 
     def parts(self) -> dict[str, Part]:
         parts = super().parts()
+        if self.weights_ is not None:
+            parts |= self.care_parts()
+        else:
+            parts |= {"readout": self.readout_, "readout_rng": self._readout_rng}
         if self.dictionary_ is not None:
             parts |= {"dictionary": self.dictionary_, "patch_rng": self.dictionary_.generator}
         return parts
-
-    def load_state_dict(self, state: State) -> None:
-        super().load_state_dict(state)
-        self._readout = None

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from scale.losses import contrastive_loss, dot_products, twin_positives
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Count, Positive, Weight
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.facts import Costs
 from scale.methods.core.registry import register_method
@@ -37,20 +37,17 @@ class SI(ContrastiveLearner):
     Zenke, Poole and Ganguli (2017), Continual Learning Through Synaptic Intelligence, ICML.
     """
 
-    c: float = 0.4
+    c: Weight = 0.4
     """Weight of the penalty; 0 gives SimCLR. Raise it if old classes are forgotten."""
-    xi: float = 1.0
+    xi: Positive = 1.0
     """Damping: limits the importance of weights that hardly moved."""
-    consolidate_every: int = 10
+    consolidate_every: Count = 10
     """Stream batches between two consolidations."""
 
     def costs(self) -> Costs:
         return replace(super().costs(), memory="3 copies of the weights")
 
     def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "c", least=0)
-        check_numbers(self, "xi", above=0)
-        check_numbers(self, "consolidate_every", least=1, whole=True)
         super().setup(image_shape)
         # One tensor per parameter: copying all into one vector would cost half an update.
         self._reference = _constants(p.clone() for p in self.weights())

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
 from scale._errors import InputError
 from scale._images import resized
+from scale._numbers import Range
 from scale.augment import resize
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Count, Fraction, check_memory
 from scale.methods.core.facts import Costs
 from scale.methods.core.learner import Learner
 from scale.methods.core.registry import register_method
@@ -68,25 +70,25 @@ class STAM(Learner):
     ((5, 100), {'short_term': 100, 'long_term': 0})
     """
 
-    receptive_fields: list[int] = field(default_factory=lambda: [12, 18, 22])
+    receptive_fields: list[Count] = field(default_factory=lambda: [12, 18, 22])
     """Side of the patches of each layer, in pixels. Use smaller ones for smaller images."""
-    stride: int = 2
+    stride: Count = 2
     """Pixels from one patch to the next; larger is faster."""
-    image_side: int | None = None
+    image_side: Count | None = None
     """Side that images are resized to; by default they keep their size."""
-    delta: int = 2500
+    delta: Annotated[int, Range(least=2)] = 2500
     """Maximum number of short-term centroids of a layer (the paper's Delta)."""
-    long_term_size: int = 1000
+    long_term_size: Count = 1000
     """Maximum number of long-term centroids of a layer, beyond which it is a reservoir."""
-    theta: int = 30
+    theta: Count = 30
     """Images that must choose a centroid before it moves to long-term memory."""
-    alpha: float = 0.1
+    alpha: Fraction = 0.1
     """Step of a chosen short-term centroid towards the patch."""
-    percentile: float = 95.0
+    percentile: Annotated[float, Range(least=0, most=100)] = 95.0
     """Percentile of recent distances; patches further than it from all centroids are novel."""
-    window: int = 1000
+    window: Count = 1000
     """Number of recent distances; each image adds ten."""
-    chunk: int = 1
+    chunk: Count = 1
     """Images learned at once. 1 is the original; more is faster."""
 
     def costs(self) -> Costs:
@@ -98,7 +100,11 @@ class STAM(Learner):
 
     def setup(self, image_shape: ImageShape) -> None:
         channels, height, width = resized(image_shape, self.image_side)
-        self._check_params(min(height, width))
+        self._check_fields(min(height, width))
+        for name in ("delta", "long_term_size"):
+            pixels = sum(channels * side * side for side in self.receptive_fields)
+            check_memory(self, name, 4 * getattr(self, name) * pixels)
+        check_memory(self, "window", 4 * self.window * len(self.receptive_fields))
         self._rng = torch.Generator().manual_seed(self.seed)
         self.layers_ = nn.ModuleList(
             PatchLayer(
@@ -113,7 +119,7 @@ class STAM(Learner):
             for side in self.receptive_fields
         ).to(self.device)
 
-    def _check_params(self, image_side: int) -> None:
+    def _check_fields(self, image_side: int) -> None:
         if not self.receptive_fields:
             raise InputError("receptive_fields must name a side for each layer, got none")
         if not all(1 < side <= image_side for side in self.receptive_fields):
@@ -121,11 +127,6 @@ class STAM(Learner):
                 f"receptive_fields must be from 2 to {image_side}, the side of the images, got "
                 f"{list(self.receptive_fields)}; use smaller ones, or enlarge images by image_side"
             )
-        counts = ("stride", "long_term_size", "theta", "window", "chunk")
-        check_numbers(self, *counts, least=1, whole=True)
-        check_numbers(self, "delta", least=2, whole=True)
-        check_numbers(self, "alpha", least=0, most=1)
-        check_numbers(self, "percentile", least=0, most=100)
 
     def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         pixels = resize(batch.to(self.device), self.image_side)

@@ -28,8 +28,9 @@ class Conv3x3(nn.Conv2d):
         if max(height, width) <= 2:
             return small_map_conv3x3(input, self.weight, self.stride[0])
         small = height == width and height in WINOGRAD_SIDES and n >= WINOGRAD_BATCH
-        # On GPUs, cuDNN has its own Winograd algorithm.
-        if small and self.stride == (1, 1) and input.device.type == "cpu":
+        # Winograd's algorithm needs the digits of fp32. On GPUs, cuDNN has its own.
+        plain = input.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
+        if small and self.stride == (1, 1) and plain:
             return winograd_conv3x3(input, self.weight)
         return super().forward(input)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
 from scale._errors import InputError
 from scale._registry import Registry
+from scale.models._rng import default_rng
 
 ImageShape = tuple[int, int, int]  # channels, height, width
 
@@ -50,21 +50,6 @@ def build_encoder(
             "remove output_dim"
         )
     return module, found
-
-
-@contextlib.contextmanager
-def default_rng(generator: torch.Generator) -> Iterator[None]:
-    """Let torch's initialisers draw from `generator`; the global generator does not change.
-
-    `nn.Module` constructors use only the global generator.
-    """
-    before = torch.default_generator.get_state()
-    torch.default_generator.set_state(generator.get_state())
-    try:
-        yield
-    finally:
-        generator.set_state(torch.default_generator.get_state())
-        torch.default_generator.set_state(before)
 
 
 def _try_dimension(module: nn.Module, image_shape: ImageShape) -> int:

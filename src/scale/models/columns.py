@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from scale.models.cnn import CNN
-from scale.models.resnet import ResNet18
+from scale.models.resnet import ResNet, ResNet18, ResNet34, ResNet50
 
 
 class Columns(nn.Module):
@@ -128,7 +128,8 @@ def stages(encoder: nn.Module) -> list[nn.Module]:
     >>> [len(stages(module)) for module in (ResNet18(), CNN(), nn.Flatten())]
     [4, 4, 1]
     """
-    if type(encoder) is ResNet18:  # a subclass may compute something else
+    if type(encoder) in (ResNet18, ResNet34, ResNet50):  # a subclass may compute something else
+        assert isinstance(encoder, ResNet)
         stem = nn.Sequential(
             encoder.conv1, encoder.bn1, nn.ReLU(inplace=True), encoder.maxpool, encoder.layer1
         )

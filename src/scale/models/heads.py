@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from scale.models._registry import default_rng
+from scale.models._rng import default_rng
 
 
 class Projector(nn.Sequential):
@@ -17,7 +17,7 @@ class Projector(nn.Sequential):
 
     def forward(self, input: Tensor) -> Tensor:
         projected: Tensor = super().forward(input)  # type: ignore[no-untyped-call]
-        return F.normalize(projected, dim=1)  # (n, out_dim)
+        return F.normalize(projected.float(), dim=1)  # (n, out_dim)
 
 
 def build_projector(in_dim: int, out_dim: int, generator: torch.Generator) -> Projector:

@@ -3,6 +3,12 @@
 from scale.bench import append_evaluation, append_records, read_records
 from scale.report.curve import draw_curve
 from scale.report.embedding import draw_embedding
+from scale.report.encoders import (
+    all_encoder_facts,
+    encoder_facts,
+    encoder_on_terminal,
+    encoders_on_terminal,
+)
 from scale.report.memory import draw_memory
 from scale.report.methods import all_facts, method_facts, policy_facts
 from scale.report.methods_table import (
@@ -23,6 +29,7 @@ __all__ = [
     "IN_SHORT",
     "ResultsTable",
     "Section",
+    "all_encoder_facts",
     "all_facts",
     "append_evaluation",
     "append_records",
@@ -35,6 +42,9 @@ __all__ = [
     "draw_memory",
     "draw_run",
     "draw_streams",
+    "encoder_facts",
+    "encoder_on_terminal",
+    "encoders_on_terminal",
     "keep_records",
     "make_table",
     "method_facts",

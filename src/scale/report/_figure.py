@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scale._errors import InputError
 from scale._files import atomic_path
+from scale._text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,8 +48,33 @@ def new_figure(width: float, height: float) -> Figure:
 
 def save(figure: Figure, path: str | Path) -> None:
     """Write `figure` as a PNG, whole or not at all."""
-    with atomic_path(Path(path)) as part:
+    with atomic_path(Path(path)) as part, names_as_they_are(figure):
         figure.savefig(part, format="png", dpi=DPI, metadata={"Software": None})
+
+
+def lay_out(figure: Figure) -> None:
+    """Place the parts of `figure`, so that their sizes can be read."""
+    with names_as_they_are(figure):
+        figure.draw_without_rendering()
+
+
+@contextlib.contextmanager
+def names_as_they_are(figure: Figure) -> Iterator[None]:
+    """Within the block, draw names as plain text, whatever they hold.
+
+    Dollar signs start no formula, control characters become escapes, and a script that the font
+    lacks gives boxes without a warning for each letter.
+    """
+    import matplotlib
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_parse_math(False)
+        text.set_text(printable(text.get_text(), keep="\n"))
+    with matplotlib.rc_context({"text.parse_math": False}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")
+        yield
 
 
 def class_colours(T: int) -> list[Any]:

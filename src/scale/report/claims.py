@@ -23,6 +23,7 @@ from scale.report.paired import (
 Verdict = Literal["confirmed", "undecided", "refuted"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 LEVEL_WIDTH = 5.0  # points to either side of our mean
+FEW_SEEDS = {1: " (one seed)", 2: " (2 seeds: a very wide interval)"}
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -138,7 +139,7 @@ def check_levels(groups: Sequence[Group], why: str = "") -> list[Finding]:
                 f"kNN of {group.name}",
                 " ".join(group.place),
                 f"{group.paper:.2f}",
-                group.cell("knn") + _interval(level),
+                group.cell("knn") + _interval(level, len(values)),
                 verdict,
                 why=why,
                 is_value=True,
@@ -165,7 +166,7 @@ def _compare(claim: Claim, first: Group, other: Group) -> list[Finding]:
     difference = paired_difference(values, others)
     if difference is None:
         return []
-    shown = difference.text() + ("" if difference.interval else " (one seed)")
+    shown = difference.text() + FEW_SEEDS.get(difference.pairs, "")
     name = other.base if claim.on is None else f"{other.base} on {claim.on}"
     margin = f", by {claim.by:g}" if claim.by else ""
     paper = ""
@@ -202,7 +203,7 @@ def _check_bounds(claim: Claim, group: Group | None) -> list[Finding]:
                 claim.text,
                 " ".join(group.place),
                 f"{words} {bound:g}",
-                group.cell(claim.measure) + _interval(interval),
+                group.cell(claim.measure) + _interval(interval, len(values)),
                 _judge(beyond, by=0.0),
                 why=claim.why,
                 of_paper=not claim.ours,
@@ -223,5 +224,6 @@ def _judge(interval: Sequence[float] | None, by: float) -> Verdict:
     return "refuted" if high <= by else "undecided"
 
 
-def _interval(interval: tuple[float, float] | None) -> str:
-    return " (one seed)" if interval is None else f" [{interval[0]:.2f}, {interval[1]:.2f}]"
+def _interval(interval: tuple[float, float] | None, seeds: int) -> str:
+    shown = "" if interval is None else f" [{interval[0]:.2f}, {interval[1]:.2f}]"
+    return shown + FEW_SEEDS.get(seeds, "")

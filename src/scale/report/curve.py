@@ -16,6 +16,7 @@ from scale.report._figure import (
     VERMILION,
     clean,
     label_right,
+    lay_out,
     new_figure,
     save,
     tell_start,
@@ -52,7 +53,7 @@ def draw_curve(
     axes = figure.add_subplot()
     labels = [*_draw_floors(axes, floors), *_draw_measures(axes, evaluations)]
     _dress(axes, max(1, *(evaluation["position"] for evaluation in evaluations)), title)
-    figure.draw_without_rendering()  # sets the height of the axes, which places the labels
+    lay_out(figure)  # sets the height of the axes, which places the labels
     if labels:
         values, texts, colours = zip(*labels, strict=True)
         label_right(axes, values, texts, colours)

@@ -30,7 +30,7 @@ from scale.report.paper import paper_value
 
 FLOOR = "floor: "
 """Prefix of the names of floors, which every run measures."""
-SAME_AS_METHOD = ("random", "pixels")
+SAME_AS_METHOD = ("frozen", "random", "pixels")
 """Floors whose method of the same name computes the same features."""
 Place = tuple[str, str]
 

@@ -14,6 +14,7 @@ from scale.report._figure import (
     class_colours,
     clean,
     label_right,
+    lay_out,
     matrix,
     new_figure,
     save,
@@ -97,7 +98,7 @@ def _draw_areas(
     axes.set_xlim(seen[0], seen[-1])
     axes.set_ylim(0, max(float(table.sum(axis=1).max()), 1))
     axes.set_ylabel("images in memory")
-    figure.draw_without_rendering()  # sets the height of the axes, which places the labels
+    lay_out(figure)  # sets the height of the axes, which places the labels
     middles = np.cumsum(table[-1]) - table[-1] / 2
     texts = [f"{name}  {count:.0f}" for name, count in zip(names, table[-1], strict=True)]
     label_right(axes, middles.tolist(), texts, colours, text_colour="#222222")

@@ -13,6 +13,7 @@ from typing import Any
 
 from scale.memory import POLICIES
 from scale.methods import DEFAULT_METHOD, METHODS, Learner
+from scale.report.paper_table import paper_table
 
 Facts = dict[str, Any]
 
@@ -63,10 +64,14 @@ def policy_facts(name: str) -> Facts:
 
 
 def all_facts() -> dict[str, list[Facts]]:
-    """Return the facts of all ``methods`` and ``memory_policies``, in the order of their names."""
+    """Return the facts of all ``methods`` and ``memory_policies``, in the order of their names.
+
+    ``paper_table`` has the rows of the paper's Table 1.
+    """
     return {
         "methods": [method_facts(name) for name in METHODS],
         "memory_policies": [policy_facts(name) for name in POLICIES],
+        "paper_table": paper_table(),
     }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scale.report.formats import markdown
 from scale.report.methods import Facts
+from scale.report.paper_table import ABOUT, paper_table_cells
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -22,19 +23,21 @@ COSTS = ("memory", "views", "replayed", "updates")
 
 
 def methods_markdown(facts: dict[str, list[Facts]]) -> str:
-    """Return Markdown tables of the methods and of the memory policies."""
+    """Return Markdown tables of the methods, of the memory policies and of the paper's Table 1."""
     methods = [[*_method_cells(method), method["description"]] for method in facts["methods"]]
     policies = [_policy_cells(policy) for policy in facts["memory_policies"]]
     parts = [
         markdown(["method", "knows", *COSTS, "what it does"], methods),
         _legend(facts["methods"]) + "\n",
         markdown(["memory policy", "knows", "what it does"], policies),
+        ABOUT + "\n",
+        markdown(*paper_table_cells(facts["paper_table"])),
     ]
     return "\n".join(parts)
 
 
 def methods_on_terminal(facts: dict[str, list[Facts]], width: int) -> list[RenderableType]:
-    """Return tables for a terminal: one of the methods, or two if it is narrow; the policies."""
+    """Return tables for a terminal: methods, as two if it is narrow; policies; the Table 1."""
     from rich.text import Text
 
     methods = facts["methods"]
@@ -53,8 +56,13 @@ def methods_on_terminal(facts: dict[str, list[Facts]], width: int) -> list[Rende
     below = _table(
         "memory policies (--memory-policy)", ["policy", "knows", "what it does"], policies
     )
+    header, rows = paper_table_cells(facts["paper_table"])
+    paper = _table("the paper's Table 1", header[:-1], [row[:-1] for row in rows])
+    differs = [[row[0], row[-1]] for row in rows if row[-1]]
+    reading = _table("what the released code says", [header[0], header[-1]], differs)
     last = Text("scale methods NAME shows one method and its parameters")
-    return [*shown, Text(_legend(methods), style="dim"), Text(), below, last]
+    legend, about = Text(_legend(methods), style="dim"), Text(ABOUT, style="dim")
+    return [*shown, legend, Text(), below, paper, reading, about, last]
 
 
 def method_on_terminal(method: Facts) -> list[RenderableType]:
@@ -118,7 +126,9 @@ def _table(title: str | None, header: list[str] | None, rows: list[list[str]]) -
     )
     for i, name in enumerate(header or [""] * len(rows[0])):
         numbers = name in COSTS[1:]
-        table.add_column(name, no_wrap=i == 0, justify="right" if numbers else "left")
+        table.add_column(
+            name, no_wrap=i == 0 or name == "method", justify="right" if numbers else "left"
+        )
     for row in rows:
         table.add_row(*map(Text, row))
     return table

@@ -32,6 +32,8 @@ FIXED = {
     ("climb", "memory_clusters"): 10,
 }
 """Removed parameters of a method, with the only value that gives the same learner."""
+ADDED = {"encoder_side": None, "precision": "fp32"}
+"""Parameters that came later, with the value at which nothing differs from before."""
 
 
 def settings_of(record: Record) -> Settings:
@@ -49,7 +51,9 @@ def settings_of(record: Record) -> Settings:
     found = {
         name: value
         for name, value in {**run, **run["params"]}.items()
-        if name not in NO_SETTINGS and FIXED.get((run["method"], name), NOT_RECORDED) != value
+        if name not in NO_SETTINGS
+        and FIXED.get((run["method"], name), NOT_RECORDED) != value
+        and ADDED.get(name, NOT_RECORDED) != value
     }
     protocol, data = record.get("protocol") or {}, record.get("data") or {}
     for name in ("samples_per_class", "bank_size"):
@@ -71,7 +75,7 @@ def code_of(record: Record) -> dict[str, str]:
 def not_recorded(settings: Settings) -> list[str]:
     """Return the current options and parameters that the settings do not have."""
     known = (name for name in defaults(settings) if (settings["method"], name) not in FIXED)
-    return [name for name in known if name not in settings]
+    return [name for name in known if name not in settings and name not in ADDED]
 
 
 def defaults(settings: Settings) -> Settings:
@@ -188,7 +192,7 @@ def _options() -> Settings:
 
 @lru_cache(maxsize=256)
 def _of_dataset(dataset: str) -> Settings:
-    card = card_for(dataset)
+    card = card_for(dataset or RunConfig.dataset)
     usual: Settings = {"stream_batch": card.stream_batch}
     if card.protocol:
         usual |= {"samples_per_class": card.samples_per_class, "bank_size": card.bank_size}

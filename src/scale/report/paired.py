@@ -11,6 +11,7 @@ from scale._names import did_you_mean
 from scale.report.groups import Group, Place
 
 LEVEL = 0.95
+TWO_SEEDS = "2 seeds: intervals are very wide; use --seeds 3 or more."
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from scale._errors import InputError, UnknownNameError
+from scale._files import as_path
 from scale._names import did_you_mean
 from scale.bench import Experiment, Record, load_experiment, read_records
 from scale.bench.records import append_unique, portable, read_curve, run_key
@@ -54,6 +56,8 @@ def is_of_run(record: object) -> bool:
 
 def runs_of(records: Sequence[Record]) -> list[Record]:
     """Return the records of runs; raise `InputError` if there are none."""
+    if not isinstance(records, Sequence) or isinstance(records, str | bytes):
+        raise InputError(f"records must be a list, got a {type(records).__name__}")
     found = [record for record in records if is_of_run(record)]
     if not found:
         raise InputError(
@@ -111,11 +115,31 @@ def run_id(record: Record) -> str:
     return json.dumps([run, code_of(record).get("digest")], sort_keys=True)
 
 
+def run_folders(sources: Iterable[Path]) -> list[Path]:
+    """Return the folders of the runs in sources: runs, finished or not, and benches."""
+    folders: list[Path] = []
+    for source in sources:
+        if not source.is_dir():
+            raise InputError(f"{source} is not a folder; give folders of runs or benches")
+        if (source / "config.json").is_file():
+            folders.append(source)
+        else:
+            runs = sorted(path.parent for path in (source / "runs").glob("*/config.json"))
+            if not runs:
+                raise InputError(f"{source} holds no run and no bench with a run; check the path")
+            folders += runs
+    if not folders:
+        raise InputError("nothing to show: name folders of runs or benches")
+    return folders
+
+
 def _read(sources: Iterable[Path]) -> tuple[list[Record], dict[str, Path]]:
     """Return the records, and the folders of their runs if they exist."""
     records: list[Record] = []
     folders: dict[str, Path] = {}
-    for source in sources:
+    if isinstance(sources, str | os.PathLike) or not isinstance(sources, Iterable):
+        raise InputError(f"sources must be a list of paths, got a {type(sources).__name__}")
+    for source in (as_path("a source", one) for one in sources):
         path = _records_path(source)
         for record in read_records([path]):
             records.append(record)

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from scale._errors import InputError
-from scale._files import write_atomic
-from scale._schema import read_toml
+from scale._files import as_path, write_atomic
+from scale._schema import read_toml_file
 from scale.bench import Record, read_records
 from scale.evaluate import MEASURES
 from scale.report.claims import Claim, Finding, check_claim, check_levels
@@ -130,10 +130,11 @@ def read_sections(folder: Path) -> list[Section]:
     folder
         Folder with records, NAME.jsonl, and notes on them, NAME.toml.
     """
+    folder = as_path("folder", folder)
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}; expected one of records and notes")
     found = [
-        Section(path.stem, records, read_toml(path.read_text(), Notes, str(path)))
+        Section(path.stem, records, read_toml_file(path, Notes))
         for path, records in _with_records(folder)
     ]
     if not found:
@@ -144,8 +145,8 @@ def read_sections(folder: Path) -> list[Section]:
 def read_archive(folder: Path) -> list[Archived]:
     """Return the records in the folder `archive` of a folder of results."""
     return [
-        Archived(path.stem, records, read_toml(path.read_text(), ArchiveNotes, str(path)))
-        for path, records in _with_records(folder / ARCHIVE)
+        Archived(path.stem, records, read_toml_file(path, ArchiveNotes))
+        for path, records in _with_records(as_path("folder", folder) / ARCHIVE)
     ]
 
 
@@ -162,7 +163,7 @@ def archive_replaced(folder: Path) -> int:
         if not old:
             continue
         beside = folder / ARCHIVE / path.name
-        question = read_toml(path.read_text(), Notes, str(path)).question
+        question = read_toml_file(path, Notes).question
         kept = read_records([path.with_suffix(".jsonl")])
         before = beside.with_suffix(".jsonl")
         archived = read_records([before]) if before.is_file() else []
@@ -193,7 +194,7 @@ def _with_records(folder: Path) -> Sequence[tuple[Path, list[Record]]]:
     found = []
     for path in sorted(folder.glob("*.toml")):
         beside = path.with_suffix(".jsonl")
-        if not beside.is_file():
+        if not beside.exists():
             raise InputError(f"{path} has no records beside it; expected {beside}")
         found.append((path, [record for record in read_records([beside]) if is_of_run(record)]))
     return found

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scale._errors import InputError, ScaleError
+from scale._errors import DamagedFileError, InputError, ScaleError
 from scale.data import load_dataset
+from scale.data.npy import open_npz, read_npy
 from scale.evaluate import protocol_for
 from scale.memory import Memory
 from scale.report.curve import draw_curve
@@ -19,11 +19,13 @@ from scale.report.memory import draw_memory
 from scale.report.neighbours import draw_neighbours
 from scale.report.stream import draw_streams
 from scale.runs import RunConfig, prepare, read_metrics
+from scale.runs.config import read_config
 from scale.runs.learner import load_learner
 from scale.runs.measure import kept_for_map
 from scale.runs.run_folder import FLOORS_REMEDY, read_json
 from scale.streams import class_over_time, make_order
 
+PICTURES_REMEDY = "put back a copy of it, or leave the pictures out with --no-pictures"
 PAPER_STREAMS = ("iid", "seq", "seq-bl", "seq-im", "seq-cc")
 
 
@@ -36,7 +38,7 @@ def draw_run(folder: Path) -> list[Path]:
         The pictures; none for data without labels.
     """
     config = RunConfig.read(folder)
-    names: list[str] = json.loads((folder / "config.json").read_text())["data"]["class_names"]
+    names: list[str] = read_config(folder)["data"]["class_names"]
     if not names:
         return []
     batches = read_metrics(folder / "metrics.jsonl", "batch")
@@ -45,17 +47,17 @@ def draw_run(folder: Path) -> list[Path]:
     title = f"{config.method} on {config.dataset} {config.stream}, seed {config.seed}"
     drawn = [folder / "curve.png", folder / "stream.png"]
     draw_curve(evaluations, floors, drawn[0], title)
-    draw_streams({config.stream: _arrivals(folder)}, names, drawn[1])
+    draw_streams({config.stream: arrivals(folder)}, names, drawn[1])
     held = [record for record in batches if "memory" in record]
     if held:
         drawn.append(folder / "memory.png")
         counts = np.array([record["memory"] for record in held])
         positions = [record["position"] for record in held]
-        draw_memory(counts, positions, names, drawn[-1], _images_in_memory(folder))
+        draw_memory(counts, positions, names, drawn[-1], images_in_memory(folder))
     drawn.append(folder / "embedding.png")
     snapshots = read_snapshots(folder)
     draw_embedding(snapshots, names, drawn[-1], config.seed)
-    images = _evaluated_images(config, snapshots[-1][2])
+    images = evaluated_images(config, snapshots[-1][2])
     if images is not None and len(snapshots) > 1:
         drawn.append(folder / "neighbours.png")
         (_, before, labels), (_, after, _) = snapshots[0], snapshots[-1]
@@ -90,7 +92,7 @@ def draw_dataset_streams(
     draw_streams(pictures, train.class_names, path)
 
 
-def _images_in_memory(folder: Path) -> NDArray[np.uint8] | None:
+def images_in_memory(folder: Path) -> NDArray[np.uint8] | None:
     """Return the images in a run's final memory, oldest first; None without a saved learner."""
     if not (folder / "learner.safetensors").is_file():
         return None
@@ -101,7 +103,7 @@ def _images_in_memory(folder: Path) -> NDArray[np.uint8] | None:
     return images
 
 
-def _evaluated_images(config: RunConfig, labels: np.ndarray) -> NDArray[np.uint8] | None:
+def evaluated_images(config: RunConfig, labels: np.ndarray) -> NDArray[np.uint8] | None:
     """Return the images whose embeddings a run keeps; None when the data is gone or has changed."""
     try:
         evaluator = prepare(config).evaluator
@@ -114,8 +116,12 @@ def _evaluated_images(config: RunConfig, labels: np.ndarray) -> NDArray[np.uint8
     return evaluator.sets.eval_images[chosen] if same else None
 
 
-def _arrivals(folder: Path) -> np.ndarray:
-    shares: np.ndarray = np.load(folder / "stream.npy", allow_pickle=False)
+def arrivals(folder: Path) -> np.ndarray:
+    """Return the share of each class over the stream of a run, (moments, classes)."""
+    path = folder / "stream.npy"
+    shares = read_npy(path)
+    if shares.ndim != 2 or shares.dtype.kind != "f":
+        raise DamagedFileError(f"{path} is not the picture of a stream; {PICTURES_REMEDY}")
     return shares
 
 
@@ -123,9 +129,14 @@ def read_snapshots(folder: Path) -> list[tuple[str, Any, Any]]:
     """Return title, features and labels at the start, the middle and the end of a run."""
     paths = sorted((folder / "embeddings").glob("*.npz"))
     chosen = [paths[0], paths[len(paths) // 2], paths[-1]] if len(paths) > 2 else paths
-    snapshots = []
-    for path in chosen:
-        with np.load(path, allow_pickle=False) as stored:
-            title = f"after {int(path.stem):,} images"
-            snapshots.append((title, stored["features"], stored["labels"]))
-    return snapshots
+    return [(f"after {int(path.stem):,} images", *_read_features(path)) for path in chosen]
+
+
+def _read_features(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    with open_npz(path) as stored:
+        if {"features", "labels"} <= set(stored.names):
+            features, labels = stored.read("features"), stored.read("labels")
+            fits = features.ndim == 2 and labels.shape == features.shape[:1]
+            if fits and features.dtype.kind == "f" and labels.dtype.kind in "iu":
+                return features, labels
+    raise DamagedFileError(f"{path} does not hold features with labels; {PICTURES_REMEDY}")

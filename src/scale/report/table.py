@@ -23,7 +23,7 @@ from scale.report.groups import (
     uses_cpu_time,
 )
 from scale.report.names import with_settings
-from scale.report.paired import Versus, differences_against
+from scale.report.paired import TWO_SEEDS, Versus, differences_against
 from scale.report.records import runs_of
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ class ResultsTable:
         if missing:
             mark = f"{OLD_SETTINGS} " if len({row.missing for row in learners}) > 1 else ""
             notes.append(f"{mark}Settings not recorded: {', '.join(missing)}.")
+        if self.versus is not None and any(d and d.pairs == 2 for d in self.versus.differences):
+            notes.append(TWO_SEEDS)
         return notes
 
     def markdown(self) -> str:

@@ -4,6 +4,7 @@ from scale.runs.code import code_label, code_of
 from scale.runs.config import RunConfig
 from scale.runs.display import Display, LiveDisplay, PlainDisplay, measures_table
 from scale.runs.embed import embed_images
+from scale.runs.embed_names import read_names
 from scale.runs.interrupt import RunInterrupted
 from scale.runs.learner import load_learner
 from scale.runs.measure import measure_again
@@ -11,6 +12,8 @@ from scale.runs.metrics import read_metrics
 from scale.runs.parameters import complete, default_parameters, parameters
 from scale.runs.run import run
 from scale.runs.setting import make_learner, prepare
+from scale.runs.start import config_from
+from scale.runs.team import team
 
 __all__ = [
     "Display",
@@ -21,6 +24,7 @@ __all__ = [
     "code_label",
     "code_of",
     "complete",
+    "config_from",
     "default_parameters",
     "embed_images",
     "load_learner",
@@ -30,5 +34,7 @@ __all__ = [
     "parameters",
     "prepare",
     "read_metrics",
+    "read_names",
     "run",
+    "team",
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +13,19 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from scale._errors import DamagedFileError, InputError
+from scale._errors import InputError, ScaleError
 from scale._files import atomic_path, write_atomic
-from scale.evaluate import Protocol
+from scale.methods import METHODS, Learner
+from scale.runs.checkpoint import Checkpoints
 from scale.runs.code import code_label, code_of
 from scale.runs.config import CONFIG, RunConfig, has_begun, read_config, versions
 from scale.runs.display import Display
+from scale.runs.mark import mark_of, refuse_other_learner
 from scale.runs.parameters import complete
-from scale.runs.same_data import refuse_other_data
-from scale.runs.setting import Setting, prepare
+from scale.runs.room import at_most_this_machine, refuse_too_large
+from scale.runs.same_data import data_change
+from scale.runs.setting import Setting, prepare, stored_protocol
+from scale.runs.start import load_start, take_over
 from scale.streams import class_over_time
 
 
@@ -32,38 +38,38 @@ def begin(
     """
     config.check()
     full = complete(config)
-    begun = _claim(out, full, resume)
-    if begun is not None:
-        return dataclasses.replace(full, image_size=RunConfig.read(out).image_size), begun
-    if full.image_size != config.image_size:
-        display.message(f"images are resized to {full.image_size} pixels a side (--image-size)")
-    return full, None
-
-
-def _claim(out: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:
-    """Make the folder of a new run, or return the config of a resumed run after checking it."""
     if resume and has_begun(out):
-        begun = read_config(out)
-        _refuse_other_options(out, config)
-        return begun
+        kept = RunConfig.read(out)
+        if full.start_from == kept.start_from:
+            full.start_digest = kept.start_digest
+        _refuse_other_options(out, kept, full)
+        return dataclasses.replace(full, image_size=kept.image_size), read_config(out)
     if (out / CONFIG).exists():
         raise InputError(f"{out} already holds a run; add --resume to go on, or choose a new --out")
+    if (out / "summary.json").exists():
+        raise InputError(
+            f"{out} holds a finished run without its {CONFIG}; put that back, or choose a new --out"
+        )
+    if full.start_from is not None:
+        full = take_over(full)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
             f"cannot make the folder {out}: {error.strerror}; choose another --out"
         ) from error
-    return None
+    if full.image_size != config.image_size:
+        display.message(f"images are resized to {full.image_size} pixels a side (--image-size)")
+    return full, None
 
 
-def _refuse_other_options(out: Path, config: RunConfig) -> None:
-    kept, given = (_options(one) for one in (RunConfig.read(out), config))
-    for name in given:
-        if given[name] != kept.get(name):
+def _refuse_other_options(out: Path, kept: RunConfig, given: RunConfig) -> None:
+    then, now = _options(kept), _options(given)
+    for name in {**now, **then}:
+        if now.get(name) != then.get(name):
             raise InputError(
-                f"the run in {out} was started with {name} = {kept.get(name)}, not {given[name]}; "
-                "resume it without that option, or start another with a new --out"
+                f"the run in {out} was started with {name} = {then.get(name)}, not "
+                f"{now.get(name)}; resume it without that option, or start another with a new --out"
             )
 
 
@@ -76,22 +82,87 @@ def _options(config: RunConfig) -> dict[str, Any]:
     return plain
 
 
-def set_up(config: RunConfig, out: Path, begun: dict[str, Any] | None, display: Display) -> Setting:
+def set_up(
+    config: RunConfig,
+    out: Path,
+    begun: dict[str, Any] | None,
+    display: Display,
+    command: Mapping[str, Any],
+) -> Setting:
     """Load the data and start the learner; write the config, or check that data did not change."""
     _set_threads(config, begun, display)
-    protocol = None if begun is None else _stored_protocol(out, begun)
-    setting = prepare(config, display.loading, protocol)
+    learner = _learner_to_go_on(config, out, begun)
+    setting = prepare(config, display.loading, stored_protocol(begun), learner)
     for note in setting.notes:
         display.message(note)
-    channels, height, width = setting.stream.images.shape[1:]
-    setting.learner.start((channels, height, width))  # refuses bad parameters
+    refuse_too_large(setting)
+    if setting.learner.image_shape_ is None:
+        channels, height, width = setting.stream.images.shape[1:]
+        with at_most_this_machine():
+            setting.learner.start((channels, height, width))  # refuses bad parameters
     if begun is None:
-        _write_config(out, config, setting)
+        described = _describe(config, setting, command)
+        _write_config(out, described, setting)
     else:
+        described = begun
+        refuse_other_learner(out, begun, setting.learner)
         _tell_versions(begun.get("versions", {}), display)
-        refuse_other_data(config.dataset, begun.get("data", {}), setting.facts())
+        _refuse_other_data(config, out, begun, setting)
         _note_code(out, begun, config, display)
+    if config.start_from is not None:
+        setting.seen_before = described["start"]["images"]
+        display.message(
+            f"goes on from the learner in {config.start_from}; the floor random and the guard "
+            "compare with an untrained encoder, not with that learner"
+        )
+        if setting.learner.needs_labels:
+            display.message(
+                f"{config.method} learns from labels: a class must have the same number as before"
+            )
+    setting.begun = mark_of(described)
     return setting
+
+
+def tell_new_data(config: RunConfig, out: Path, begun: dict[str, Any], display: Display) -> None:
+    """Say that the run is finished and, if its data has changed, how to learn from the new data."""
+    try:
+        now = prepare(config, None, stored_protocol(begun)).facts()
+        change = data_change(begun.get("data", {}), now)
+    except ScaleError:  # the data is gone, which matters no more
+        change = None
+    if change is None:
+        display.message(f"the run in {out} is finished")
+    else:
+        display.message(
+            f"the run in {out} is finished, and the data in {config.dataset} has changed since: "
+            f"{change}; {_go_on_with(config, out)}"
+        )
+
+
+def _go_on_with(config: RunConfig, out: Path) -> str:
+    words = ["scale", "run", "--from", str(out), "--dataset", config.dataset, "--out", "OTHER"]
+    return f"learn from the new data in another run: {shlex.join(words)}"
+
+
+def _refuse_other_data(
+    config: RunConfig, out: Path, begun: dict[str, Any], setting: Setting
+) -> None:
+    change = data_change(begun.get("data", {}), setting.facts())
+    if change is not None:
+        raise InputError(
+            f"the data in {config.dataset} changed since the run began: {change}; restore the "
+            f"data, start again with a new --out, or {_go_on_with(config, out)}"
+        )
+
+
+def _learner_to_go_on(config: RunConfig, out: Path, begun: dict[str, Any] | None) -> Learner | None:
+    """Return the learner that a run goes on from, or an empty one if it has checkpoints."""
+    if begun is not None and Checkpoints(out / "checkpoints").paths():
+        described = begun["learner"]
+        empty = METHODS[config.method](**described["params"])
+        empty.recall(described)  # what it started from, which the checkpoint has
+        return empty
+    return None if config.start_from is None else load_start(config)
 
 
 def _set_threads(config: RunConfig, begun: dict[str, Any] | None, display: Display) -> None:
@@ -134,14 +205,7 @@ def _note_code(out: Path, begun: dict[str, Any], config: RunConfig, display: Dis
     _write(out, {**begun, "later_code": [*later, now]})
 
 
-def _stored_protocol(out: Path, begun: dict[str, Any]) -> Protocol | None:
-    try:
-        return Protocol(**begun["protocol"]) if "protocol" in begun else None
-    except TypeError as error:
-        raise DamagedFileError(f"{out / CONFIG} cannot be read: {error}") from error
-
-
-def _write_config(out: Path, config: RunConfig, setting: Setting) -> None:
+def _describe(config: RunConfig, setting: Setting, command: Mapping[str, Any]) -> dict[str, Any]:
     described = {
         "run": config.to_json(),
         "learner": setting.learner.describe(),
@@ -151,6 +215,19 @@ def _write_config(out: Path, config: RunConfig, setting: Setting) -> None:
         "versions": versions(),
         "code": code_of(config),
     }
+    if command:
+        described["command"] = dict(command)
+    if config.start_from is not None:
+        memory = setting.learner.memory_
+        described["start"] = {
+            "learner": config.start_from,
+            "digest": config.start_digest,
+            "images": 0 if memory is None else memory.seen,
+        }
+    return described
+
+
+def _write_config(out: Path, described: dict[str, Any], setting: Setting) -> None:
     if setting.labels is not None:
         order = np.arange(len(setting.labels))
         shares = class_over_time(order, setting.labels, len(setting.class_names))

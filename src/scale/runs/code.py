@@ -45,7 +45,7 @@ def code_of(config: RunConfig) -> dict[str, Any]:
         (DATASETS, registered_name(config.dataset)),
         (STREAMS, config.stream),
         (POLICIES, params.get("memory_policy")),
-        (ENCODERS, params.get("encoder")),
+        (ENCODERS, _network(params.get("encoder"))),
     )
     roots = [Source("scale.runs.run", PACKAGE / LOOP)]
     for registry, name in named:
@@ -54,6 +54,11 @@ def code_of(config: RunConfig) -> dict[str, Any]:
         elif name is not None and not isinstance(name, str):
             roots += sources_of(name)
     return {"digest": _digest(tuple(dict.fromkeys(roots))), **_commit()}
+
+
+def _network(encoder: Any) -> Any:
+    """Return the network of an encoder's specification, ``NETWORK@FILE``."""
+    return encoder.partition("@")[0] if isinstance(encoder, str) else encoder
 
 
 def code_label(record: Mapping[str, Any]) -> str:

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import platform
+import typing
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 import tyro
 
 from scale._errors import DamagedFileError, InputError
+from scale._numbers import LARGEST_SEED, check_number
+from scale._schema import misfit
 from scale.methods import DEFAULT_METHOD, METHODS
-from scale.runs.run_folder import read_json
+from scale.runs.run_folder import CONFIG_REMEDY, read_json
 
 CONFIG = "config.json"
+MANY = 2**31 - 1
+RANGES = {
+    "seed": (0, LARGEST_SEED),
+    "image_size": (1, 8192),
+    "stream_batch": (1, MANY),
+    "samples_per_class": (1, MANY),
+    "evaluations": (1, 1_000_000),
+    "bank_size": (1, MANY),
+    "threads": (1, 1024),  # torch fails to start more
+}
+"""Smallest and largest value of the options that are numbers."""
 PACKAGES = ("scale-lifelong", "torch", "numpy", "scipy", "scikit-learn", "pillow", "safetensors")
 
 
@@ -57,23 +73,39 @@ class RunConfig:
     """Evaluate on images held out of the train split. Use it to choose settings."""
     threads: int | None = None
     """Threads of torch. Default: torch's, usually one per core; a resumed run keeps its number."""
+    start_from: Annotated[str | None, tyro.conf.arg(name="from")] = None
+    """Go on from a learner that exists: a saved learner, or the folder of a run. Its method and
+    parameters are taken over."""
+    start_digest: tyro.conf.Fixed[str | None] = None
+    """First 16 digits of the SHA-256 of that learner's file, recorded when a run begins."""
     params: tyro.conf.Fixed[dict[str, Any]] = field(default_factory=dict)
     """Parameters of the method."""
 
+    def __post_init__(self) -> None:
+        """Turn numpy's numbers into plain ones, for JSON, and the start's path into a whole one."""
+        for name, value in vars(self).items():
+            if isinstance(value, np.generic):
+                setattr(self, name, value.item())
+        if isinstance(self.start_from, str | os.PathLike):
+            self.start_from = str(Path(self.start_from).expanduser().absolute())
+
     def check(self) -> None:
         """Raise `InputError` for a value that is not allowed."""
-        for name in ("evaluations", "stream_batch", "samples_per_class", "bank_size", "threads"):
+        for name, hint in typing.get_type_hints(type(self)).items():
+            wanted = misfit(getattr(self, name), hint)
+            if wanted is not None:
+                raise InputError(f"{name} must be {wanted}, got {getattr(self, name)!r}")
+        for name, (least, most) in RANGES.items():
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} must be 1 or more, got {value}")
-        if self.threads is not None and self.threads > 1024:  # torch would fail to start them
-            raise InputError(f"threads must be 1024 or fewer, got {self.threads}")
-        if not 0 <= self.seed < 2**32:  # scikit-learn's limit
-            raise InputError(f"seed must be from 0 to {2**32 - 1}, got {self.seed}")
+            if value is not None:
+                check_number(name, value, least=least, most=most, whole=True)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the options as a dict for JSON."""
-        return dataclasses.asdict(self)
+        """Return the options as a dict for JSON; a start only for a run that goes on from one."""
+        options = dataclasses.asdict(self)
+        if self.start_from is None:
+            del options["start_from"], options["start_digest"]
+        return options
 
     @classmethod
     def read(cls, folder: Path) -> RunConfig:
@@ -81,11 +113,14 @@ class RunConfig:
         described = read_config(folder)
         try:
             config = cls(**described["run"])
+            config.check()
             # Find the method's file at its recorded path, independent of the current folder.
-            METHODS.locate(config.method, described.get("learner", {}).get("file"))
-            return config
-        except (KeyError, TypeError) as error:
-            raise DamagedFileError(f"{folder / CONFIG} cannot be read: {error}") from error
+            METHODS.locate(config.method, (described.get("learner") or {}).get("file"))
+        except (TypeError, InputError) as error:
+            raise DamagedFileError(
+                f"{folder / CONFIG} cannot be read ({error}); {CONFIG_REMEDY}"
+            ) from error
+        return config
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -93,7 +128,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
     if not path.is_file():
         raise InputError(f"{folder} holds no run: there is no {path.name} in it; check the path")
-    return read_json(path, "put back a copy of it, or start again with a new --out")
+    return read_json(path, CONFIG_REMEDY)
 
 
 def has_begun(folder: Path) -> bool:

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from scale._text import printable
 from scale.evaluate import FLOORS, MEASURES, Guard
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class PlainDisplay(Display):
         self._shown = 0.0
 
     def message(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        plain = printable(text)
+        self.console.print(plain, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def start(self, config: RunConfig, setting: Setting) -> None:
         self._clock = _Clock(setting.stream.cursor, setting.stream.num_samples)
@@ -82,7 +84,8 @@ class PlainDisplay(Display):
             self.message(f"{self._clock.text()}  {_losses(record)}")
 
     def evaluation(self, record: dict[str, Any]) -> None:
-        self.message(f"evaluation at image {record['position']}: {_numbers(record)}")
+        numbers = _numbers(record) or "no labels, so no measures"
+        self.message(f"evaluation at image {record['position']}: {numbers}")
         if "guard" in record:
             self.message(str(Guard.from_json(record["guard"])))
         for warning in self._health.look_at_evaluation(record):
@@ -149,9 +152,9 @@ class LiveDisplay(PlainDisplay):
         grid.add_column()
         if self._last:
             grid.add_row("last batch", _losses(self._last))
-        if self._evaluation:
+        if numbers := _numbers(self._evaluation):
             at = f"at image {self._evaluation['position']}: "
-            grid.add_row("last evaluation", at + _numbers(self._evaluation))
+            grid.add_row("last evaluation", at + numbers)
         if "guard" in self._evaluation:
             grid.add_row("without labels", str(Guard.from_json(self._evaluation["guard"])))
         return Group(self._progress, grid)
@@ -180,6 +183,11 @@ class HealthWatch:
                 f"{accepted:.0f} of {2 * self.stream_batch - 1} stream views pass as positives of "
                 "each view, which collapses the batch to a point; raise mu or lower kappa"
             )
+        if record.get("held_back"):
+            wrong["held_back"] = (
+                "what was learned recognises views worse than the pretrained start alone: the "
+                "learner holds back and embeds with its start"
+            )
         new = [text for name, text in wrong.items() if name not in self._given]
         self._given = set(wrong)
         return new
@@ -193,11 +201,18 @@ class HealthWatch:
         warned, self._worse = self._worse, not early and not told.encoder_better
         if warned or not self._worse:
             return []
-        who = "encoder" if told.better else "learner"
-        return [
-            f"the {who} recognises views no better than the encoder it started from: it has "
-            "probably learned nothing useful; try other settings"
-        ]
+        if told.better:
+            return [
+                "the encoder alone recognises views no better than at its start; what the learner "
+                "gained is in its other features"
+            ]
+        advice = (
+            "compare its kNN with that of the floor random"
+            if "knn" in record
+            else "it has probably learned nothing useful; try other settings"
+        )
+        worse = "the learner recognises views no better than the encoder it started from"
+        return [f"{worse}: {advice}"]
 
 
 class _Clock:
@@ -225,7 +240,8 @@ class _Clock:
 
 def measures_table(rows: dict[str, dict[str, Any]], title: str) -> Table:
     """Return a table of measures; the last row is the learner's."""
-    table = Table(title=Text(title, style="table.title"))  # a path in it may hold brackets
+    plain = Text(printable(title), style="table.title")  # a path in it may hold brackets
+    table = Table(title=plain)
     table.add_column("features", no_wrap=True)  # a narrow terminal cuts the other titles
     *_, last = rows
     names = [name for name in SHOWN if name in rows[last]]

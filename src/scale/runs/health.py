@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from scale.evaluate import collapsed, effective_rank
-from scale.methods import Learner
 from scale.runs.metrics import plain
 from scale.runs.setting import Setting
 
@@ -24,18 +23,10 @@ def describe_batch(setting: Setting, number: int) -> dict[str, Any]:
     if learner.features_ is not None:
         record["effective_rank"] = effective_rank(learner.features_)
         record["collapsed"] = collapsed(learner.features_)
-    counts = memory_by_class(learner, setting.labels, len(setting.class_names))
-    if counts is not None:
-        record["memory"] = counts
+    if learner.memory_ is not None and setting.labels is not None:
+        arrivals = learner.memory_.arrivals.numpy() - setting.seen_before
+        held = setting.labels[arrivals[arrivals >= 0]]
+        record["memory"] = np.bincount(held, minlength=len(setting.class_names)).tolist()
+        if setting.seen_before:  # images of earlier streams have no class here
+            record["memory_before"] = int((arrivals < 0).sum())
     return record
-
-
-def memory_by_class(
-    learner: Learner, labels: np.ndarray | None, num_classes: int
-) -> list[int] | None:
-    """Return the number of images in memory by class; None without a memory or labels."""
-    if learner.memory_ is None or labels is None:
-        return None
-    held = labels[learner.memory_.arrivals.numpy()]
-    counts: list[int] = np.bincount(held, minlength=num_classes).tolist()
-    return counts

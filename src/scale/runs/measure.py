@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,15 +22,19 @@ from scale.evaluate import (
     guard,
     learned_at,
 )
-from scale.methods import METHODS, Learner
-from scale.runs.config import RunConfig
+from scale.evaluate.evaluator import Transform
+from scale.methods import METHODS, ContrastiveLearner, Learner
+from scale.methods.core.encoders import WithEncoder
+from scale.runs.config import RunConfig, read_config
 from scale.runs.display import Display
 from scale.runs.learner import load_learner
 from scale.runs.metrics import MetricsFile
 from scale.runs.parameters import parameters
 from scale.runs.run_folder import FLOORS_REMEDY, read_json
-from scale.runs.setting import Setting, make_learner, prepare
+from scale.runs.same_data import data_change
+from scale.runs.setting import Setting, load_splits, make_learner, prepare, stored_protocol
 
+LEAST = 1e-12  # length of a feature vector that is divided by
 MAP_POINTS = 1000  # evaluation images whose features are kept for the embedding map
 
 
@@ -69,7 +74,9 @@ def measure_floors(
     display: Display,
     between: Callable[[], None] = lambda: None,
 ) -> dict[str, dict[str, Any]]:
-    """Evaluate the floors `random`, `pixels` and `pca` once per run; return their measures.
+    """Evaluate the floors once per run; return their measures.
+
+    They are `pixels`, `pca` and `random`, or `frozen` for a learner with pretrained weights.
 
     Parameters
     ----------
@@ -86,30 +93,49 @@ def measure_floors(
     learner = setting.learner
     random = None
     if setting.stream.cursor == 0:
-        # The untrained learner is the first point of the curve. With an encoder, it is also the
-        # floor `random`.
-        start = measure(setting, out, metrics, full=_has_encoder(learner))
+        # The learner at the start is the first point of the curve. If it is untrained and has an
+        # encoder without pretrained weights, it is also the floor `random`.
+        untrained = config.start_from is None and _start_name(learner) == "random"
+        untrained = untrained and _has_encoder(learner)
+        start = measure(setting, out, metrics, full=untrained)
         between()
-        if _has_encoder(learner):
+        if config.start_from is not None:
+            display.evaluation(start)
+        if untrained:
             random = {k: v for k, v in start.items() if k not in ("kind", "position")}
     if random is None:
-        random = evaluator(_untrained(config, learner).transform, full=True)
+        random = evaluator(_start(config, learner), full=True)
         between()
-    floors = {"random": random, **_without_learning(learner, evaluator, between)}
+    floors = {_start_name(learner): random, **_without_learning(learner, evaluator, between)}
     write_atomic(path, json.dumps(floors, indent=1) + "\n")
     display.floors(floors)
     return floors
 
 
-def measure_again(folder: Path, bank_size: int | None) -> dict[str, dict[str, Any]]:
-    """Return the measures of a run's learner and of the floors with a bank of another size."""
-    config = replace(RunConfig.read(folder), bank_size=bank_size)
+def measure_again(
+    folder: Path, bank_size: int | None, warn: Callable[[str], None] = warnings.warn
+) -> dict[str, dict[str, Any]]:
+    """Return the measures of a run's learner and of the floors with a bank of another size.
+
+    `warn` is called with a message for each damaged checkpoint, and if the data has changed since
+    the run began: the measures are those of the data that is there now.
+    """
+    kept = RunConfig.read(folder)
+    config = replace(kept, bank_size=bank_size)
     config.check()
-    evaluator = prepare(config).evaluator
+    splits = load_splits(config)
+    evaluator = prepare(config, splits=splits).evaluator
     if evaluator is None:
         raise InputError(f"the run in {folder} has no labels; the evaluation needs labelled data")
-    learner = load_learner(folder)
-    measures = {"random": evaluator(_untrained(config, learner).transform, full=True)}
+    begun = read_config(folder)
+    now = prepare(kept, protocol=stored_protocol(begun), splits=splits).facts()
+    if (change := data_change(begun.get("data", {}), now)) is not None:
+        warn(
+            f"the data in {config.dataset} has changed since the run began: {change}; these "
+            "measures are of the data that is there now"
+        )
+    learner = load_learner(folder, warn)
+    measures = {_start_name(learner): evaluator(_start(config, learner), full=True)}
     measures.update(_without_learning(learner, evaluator))
     measures.pop(config.method, None)  # if the method is a floor, list it only as the learner
     measures[config.method] = evaluator(learner.transform, full=True)
@@ -129,6 +155,27 @@ def _without_learning(
 
 def _has_encoder(learner: Learner) -> bool:
     return "encoder" in learner.get_params()
+
+
+def _start_name(learner: Learner) -> str:
+    """Return the floor that a learner's encoder starts from."""
+    pretrained = isinstance(learner, WithEncoder) and learner.weights_ is not None
+    return "frozen" if pretrained else "random"
+
+
+def _start(config: RunConfig, learner: Learner) -> Transform:
+    """Return the transform of the start; its weights are in the learner, if they are pretrained."""
+    if _start_name(learner) == "random":
+        return _untrained(config, learner).transform
+    if not isinstance(learner, ContrastiveLearner):
+        return learner.transform
+
+    def frozen(images: np.ndarray) -> np.ndarray:
+        h = learner.encode_by_start(images)
+        unit: np.ndarray = h / np.maximum(np.linalg.norm(h, axis=1, keepdims=True), LEAST)
+        return unit
+
+    return frozen
 
 
 def _untrained(config: RunConfig, learner: Learner) -> Learner:
@@ -158,6 +205,8 @@ def summarise(
         "batches": len(setting.stream),
         "collapsed": bool(batches and batches[-1].get("collapsed", False)),
     }
+    if batches and "held_back" in batches[-1]:
+        summary["held_back"] = bool(batches[-1]["held_back"])
     if evaluations and "guard" in evaluations[-1]:
         summary["guard"] = evaluations[-1]["guard"]
     if evaluations and "knn" in evaluations[-1]:
@@ -167,8 +216,8 @@ def summarise(
         knn = [e["knn"] for e in evaluations]
         positions = [e["position"] for e in evaluations]
         summary["forgetting"] = forgetting(per_class)
-        if setting.labels is not None:
-            since = learned_at(setting.labels, positions, per_class.shape[1])
+        if setting.labels is not None and setting.evaluator is not None:
+            since = learned_at(setting.labels, positions, setting.evaluator.sets.classes)
             summary["forgetting_seen"] = forgetting(per_class, since)
         summary["drop"] = drop(knn)
         summary["average"] = average(knn, positions)

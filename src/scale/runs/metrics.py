@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 from pathlib import Path
 from typing import Any
 
-from scale._errors import DamagedFileError, ScaleError
+from scale._errors import DamagedFileError, InputError, ScaleError
+from scale._files import check_file
+from scale._schema import read_table
+from scale.runs.run_folder import parse_json
+from scale.runs.schemas import LINES
+
+REMEDY = "put back a copy of the file, or run again with a new --out"
 
 
 class MetricsFile:
@@ -17,23 +24,34 @@ class MetricsFile:
     It holds no times, so equal runs have equal files.
     """
 
-    def __init__(self, path: Path, size: int = 0) -> None:
-        """Open `path` and truncate it to `size` bytes."""
-        path.touch()
-        if path.stat().st_size < size:
-            raise ScaleError(
-                f"{path} is shorter than at the last checkpoint; put back a copy of it, or start "
-                "again with a new --out"
-            )
-        os.truncate(path, size)
+    def __init__(self, path: Path, size: int = 0, digest: str | None = None) -> None:
+        """Open `path` and truncate it to `size` bytes, whose digest must be `digest` if given."""
+        try:
+            path.touch()
+            check_file(path)  # a pipe would be waited for
+            with open(path, "rb") as file:
+                kept = file.read(size)
+            if len(kept) < size:
+                raise DamagedFileError(
+                    f"{path} is shorter than at the checkpoint ({len(kept)} bytes of {size}); "
+                    f"{REMEDY}"
+                )
+            self._digest = hashlib.sha256(kept)
+            if digest not in (None, self.digest()):
+                raise DamagedFileError(f"{path} was changed since the checkpoint; {REMEDY}")
+            os.truncate(path, size)
+            self._file = open(path, "ab")  # noqa: SIM115 - closed by close()
+        except OSError as error:
+            raise ScaleError(f"cannot write {path} ({error.strerror}); {REMEDY}") from error
         self.path = path
-        self._file = open(path, "ab")  # noqa: SIM115 - closed by close()
 
     def append(self, record: dict[str, Any]) -> None:
         """Add one line."""
+        line = json.dumps(record).encode() + b"\n"
         try:
-            self._file.write(json.dumps(record).encode() + b"\n")
+            self._file.write(line)
             self._file.flush()
+            self._digest.update(line)
         except OSError as error:
             raise ScaleError(
                 f"cannot write {self.path} ({error.strerror}); free space and run with --resume"
@@ -43,6 +61,10 @@ class MetricsFile:
         """Write the file to disk and return its size."""
         os.fsync(self._file.fileno())
         return self._file.tell()
+
+    def digest(self) -> str:
+        """Return a SHA-256 digest of the content, to notice a change."""
+        return self._digest.hexdigest()
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """Return the records of one kind so far."""
@@ -55,24 +77,24 @@ class MetricsFile:
 
 def read_metrics(path: Path, kind: str) -> list[dict[str, Any]]:
     """Return the records of one kind (``batch`` or ``evaluation``) in a metrics file."""
-    records = []
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.endswith(b"\n"):  # a kill can leave half a line at the end
-                record = _parse_line(line, f"line {number} of {path}")
-                if record["kind"] == kind:
-                    records.append(record)
-    return records
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise DamagedFileError(f"{path} cannot be read ({error.strerror}); {REMEDY}") from error
+    lines.pop()  # a kill can leave half a line at the end
+    records = [_parse_line(line, f"line {i} of {path}") for i, line in enumerate(lines, start=1)]
+    return [record for record in records if record["kind"] == kind]
 
 
 def _parse_line(line: bytes, where: str) -> dict[str, Any]:
     try:
-        record: dict[str, Any] = json.loads(line)
-        record["kind"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise DamagedFileError(
-            f"{where} is damaged; put back a copy of the file, or run again with a new --out"
-        ) from error
+        record = parse_json(line)
+        kind = record.get("kind")
+        if kind not in LINES:
+            raise InputError(f"its kind must be one of {', '.join(LINES)}, got {kind!r}")
+        read_table(record, LINES[kind], "it")
+    except (ValueError, TypeError) as error:
+        raise DamagedFileError(f"{where} is damaged ({error}); {REMEDY}") from error
     return record
 
 

@@ -60,7 +60,9 @@ def parameters(
                 f"{method} has no parameter {name!r}{did_you_mean(name, names)} "
                 f"(known: {', '.join(sorted(names))})"
             )
-    found = kind(**values).get_params()
+    learner = kind(**values)
+    learner.check_params()  # before any data is read
+    found = learner.get_params()
     del found["seed"]
     return found
 

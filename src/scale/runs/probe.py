@@ -12,12 +12,14 @@ import torch
 
 from scale._errors import ScaleError
 from scale.augment import resize
+from scale.methods import Learner
 from scale.runs.config import RunConfig
 from scale.runs.setting import Setting, make_learner
 
 FEW, MANY = 1, 3  # updates of two timed batches; the difference gives the time of one update
 FIRST_LOOK = 8  # images for the first guess
 WORTH_TELLING = 60.0  # seconds; shorter runs are not announced
+FLOORS = 3  # evaluations before the stream: random, pixels and pca
 SMALL = 32  # side to suggest for a faster run
 
 
@@ -29,6 +31,8 @@ class Cost(NamedTuple):
     update: float
     embedding: float
     """One image in `transform`."""
+    learner: Learner
+    """The learner after these updates, with images in its memory."""
 
     def learning(self, batches: int, updates: int) -> float:
         """Return the seconds of a stream with `updates` updates per batch."""
@@ -67,7 +71,9 @@ def announce(config: RunConfig, setting: Setting) -> str | None:
 def _announce(config: RunConfig, setting: Setting) -> str | None:
     if _rough_guess(config, setting) < WORTH_TELLING:
         return None
-    seconds = _seconds(config, setting, side=None)
+    cost = measure_cost(config, setting, config.params.get("memory_batch", 0))
+    beyond = _beyond_embedding(setting, cost)
+    seconds = _seconds(config, setting, cost, beyond)
     if seconds < WORTH_TELLING:
         return None
     device = config.params.get("device", "cpu")
@@ -76,7 +82,8 @@ def _announce(config: RunConfig, setting: Setting) -> str | None:
     told = f"about {duration(seconds)} on {where}"
     if min(setting.stream.images.shape[2:]) <= SMALL:
         return told
-    smaller = _seconds(config, setting, side=SMALL)
+    cheap = measure_cost(config, setting, config.params.get("memory_batch", 0), side=SMALL)
+    smaller = _seconds(config, setting, cheap, beyond)
     return told + (
         f"; --image-size {SMALL}: about {duration(smaller)}" if 2 * smaller < seconds else ""
     )
@@ -103,19 +110,23 @@ def measure_cost(
     learner = make_learner(config)
     counts_updates = "steps_per_batch" in learner.get_params()
 
-    def learn(count: int, updates: int) -> float:
+    def learn(start: int, updates: int) -> float:
         if counts_updates:
             learner.steps_per_batch = updates  # type: ignore[attr-defined]
-        told = labels[:count] if learner.needs_labels and labels is not None else None
-        return _time(lambda: learner.partial_fit(images[:count], told))
+        rows = slice(start, start + n)
+        told = labels[rows] if learner.needs_labels and labels is not None else None
+        return _time(lambda: learner.partial_fit(images[rows], told))
 
-    learn(len(images), 1)
-    few = learn(n, FEW)
-    update = max(learn(n, MANY) - few, 0.0) / (MANY - FEW) if counts_updates else 0.0
+    for start in range(0, len(images), n):
+        learn(start, 1)
+    few = learn(0, FEW)
+    update = max(learn(0, MANY) - few, 0.0) / (MANY - FEW) if counts_updates else 0.0
+    learner.transform(images[:1])  # fits the read-out, if it has one
     half = _time(lambda: learner.transform(images[: n // 2 + 1]))
     whole = _time(lambda: learner.transform(images[:n]))
     embedding = max(whole - half, 0.0) / max(n - n // 2 - 1, 1)
-    return Cost(max(few - FEW * update, 0.0), update, embedding)
+    learn(0, 1)  # the next embedding fits the read-out again, as in an evaluation
+    return Cost(max(few - FEW * update, 0.0), update, embedding, learner)
 
 
 def _rough_guess(config: RunConfig, setting: Setting) -> float:
@@ -130,17 +141,34 @@ def _rough_guess(config: RunConfig, setting: Setting) -> float:
     return seconds * updates * setting.stream.num_samples / len(images)
 
 
-def _seconds(config: RunConfig, setting: Setting, side: int | None) -> float:
-    """Return the seconds of learning and of embedding the evaluation images."""
+def _seconds(config: RunConfig, setting: Setting, cost: Cost, beyond: float) -> float:
+    """Return the seconds of learning and of all evaluations.
+
+    Parameters
+    ----------
+    cost
+        Cost of learning and of embedding.
+    beyond
+        Seconds of an evaluation beyond embedding: read-out, neighbours, clustering and probe.
+    """
     stream = setting.stream
-    cost = measure_cost(config, setting, config.params.get("memory_batch", 0), side)
-    embedded = 0
+    evaluating = 0.0
     if setting.evaluator is not None:
         counts = setting.evaluator.sets.counts()
         each = counts["eval"] + counts["bank"]
         embedded = (config.evaluations + 1) * each + 2 * counts["train"]
-    learning = cost.learning(len(stream), config.params.get("steps_per_batch", 1))
-    return learning + embedded * cost.embedding
+        evaluating = embedded * cost.embedding + (config.evaluations + FLOORS) * beyond
+    return cost.learning(len(stream), config.params.get("steps_per_batch", 1)) + evaluating
+
+
+def _beyond_embedding(setting: Setting, cost: Cost) -> float:
+    """Return the seconds of one evaluation without those of embedding its images."""
+    evaluator = setting.evaluator
+    if evaluator is None:
+        return 0.0
+    counts = evaluator.sets.counts()
+    seconds = _time(lambda: evaluator(cost.learner.transform))
+    return max(seconds - (counts["eval"] + counts["bank"]) * cost.embedding, 0.0)
 
 
 def _first_images(

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from scale._errors import InputError
 from scale.evaluate import Evaluator
 from scale.streams import Stream
 
@@ -45,24 +44,6 @@ def digests(
     return found
 
 
-def refuse_other_data(dataset: str, then: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise `InputError` if the data changed since the run began.
-
-    Parameters
-    ----------
-    dataset
-        Name of the dataset, for the message.
-    then, now
-        Results of `Setting.facts`. Facts missing from `then` are not compared.
-    """
-    change = _change(then, now)
-    if change is not None:
-        raise InputError(
-            f"the data in {dataset} changed since the run began: {change}; restore the data, or "
-            "start again with a new --out"
-        )
-
-
 FACTS: dict[str, Callable[[Any], str]] = {
     "available": lambda count: f"{count} images",
     "image_shape": lambda shape: f"images of {' x '.join(map(str, shape))}",
@@ -82,7 +63,14 @@ CHANGES = {
 """Meaning of a changed digest."""
 
 
-def _change(then: dict[str, Any], now: dict[str, Any]) -> str | None:
+def data_change(then: dict[str, Any], now: dict[str, Any]) -> str | None:
+    """Return in words how the data differs from before, or None if it is the same.
+
+    Parameters
+    ----------
+    then, now
+        Results of `Setting.facts`. Facts missing from `then` are not compared.
+    """
     for name, tell in FACTS.items():
         if name in then and then[name] != now[name]:
             return f"{tell(then[name])} then, {tell(now[name])} now"

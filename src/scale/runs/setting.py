@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from scale.runs.parameters import default_stream_batch, parameters
 from scale.runs.same_data import digests
 from scale.streams import Stream, make_order
 
+Splits = tuple[ImageSet, ImageSet | None, str]
 SKIPPED_SHOWN = 5
 VALIDATION_SEED = 20_000_000  # fixed, so that validation images are the same for all seeds
 
@@ -38,6 +39,10 @@ class Setting:
     skipped: tuple[str, ...]
     notes: list[str] = field(default_factory=list)
     """Lines about the data, for the user."""
+    seen_before: int = 0
+    """Images that the learner had seen before this stream, if it has a memory."""
+    begun: dict[str, Any] = field(default_factory=dict)
+    """The options at the start and a digest of config.json, for the checkpoints."""
 
     def labels_for_learner(self, n: int) -> np.ndarray | None:
         """Return the classes of the last `n` images for a learner with `needs_labels`, else None.
@@ -70,6 +75,8 @@ def prepare(
     config: RunConfig,
     progress: Callable[[int, int], None] | None = None,
     protocol: Protocol | None = None,
+    learner: Learner | None = None,
+    splits: Splits | None = None,
 ) -> Setting:
     """Return the objects of a run: load the data, draw the sets, make stream and learner.
 
@@ -81,8 +88,14 @@ def prepare(
         Called with (done, total) while images are decoded.
     protocol
         Evaluation protocol; by default the dataset's.
+    learner
+        The learner; by default a new one.
+    splits
+        Result of `load_splits`; by default it is called.
     """
-    train, test, why = _load(config, progress)
+    train, test, why = splits or load_splits(config, progress)
+    learner = learner or make_learner(config)
+    _refuse_unfit(config, learner, train, test)
     notes = []
     available, skipped = len(train), train.skipped + (() if test is None else test.skipped)
     protocol = protocol or protocol_for(
@@ -111,7 +124,7 @@ def prepare(
     batch_size = config.stream_batch or default_stream_batch(config.dataset)
     return Setting(
         stream=Stream(train.images, order, batch_size),
-        learner=_fitting_learner(config, train),
+        learner=learner,
         evaluator=evaluator,
         protocol=protocol,
         labels=None if train.labels is None else train.labels[order],
@@ -129,19 +142,44 @@ def make_learner(config: RunConfig) -> Learner:
     return METHODS[config.method](**params, seed=config.seed)
 
 
-def _fitting_learner(config: RunConfig, train: ImageSet) -> Learner:
-    learner = make_learner(config)
+def _refuse_unfit(
+    config: RunConfig, learner: Learner, train: ImageSet, test: ImageSet | None
+) -> None:
+    """Raise `InputError` if splits and learner do not fit together."""
     if learner.needs_labels and train.labels is None:
         raise InputError(
             f"{config.method} with these parameters learns from labels, and {config.dataset} has "
             "none; choose another method, or data with labels"
         )
-    return learner
+    shape = train.images.shape[1:]
+    if test is not None and test.images.shape[1:] != shape:
+        raise InputError(
+            f"the train images of {config.dataset} are {_by(shape)} and its test images "
+            f"{_by(test.images.shape[1:])}; give both one size and the same channels, for example "
+            f"with --image-size {min(shape[1:])}"
+        )
+    if learner.image_shape_ is not None and learner.image_shape_ != shape:
+        height, width = learner.image_shape_[1:]
+        same = height == width and learner.image_shape_[0] == shape[0]
+        resize = f"add --image-size {height}, or " if same else ""
+        raise InputError(
+            f"the learner has images of {_by(learner.image_shape_)}, and those of "
+            f"{config.dataset} are {_by(shape)}; {resize}give images of that shape"
+        )
 
 
-def _load(
-    config: RunConfig, progress: Callable[[int, int], None] | None
-) -> tuple[ImageSet, ImageSet | None, str]:
+def _by(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape))
+
+
+def stored_protocol(begun: dict[str, Any] | None) -> Protocol | None:
+    """Return the protocol in a run's config.json, or None if it has none."""
+    kept = None if begun is None else begun.get("protocol")
+    known = {one.name for one in fields(Protocol)}
+    return None if kept is None else Protocol(**{k: v for k, v in kept.items() if k in known})
+
+
+def load_splits(config: RunConfig, progress: Callable[[int, int], None] | None = None) -> Splits:
     """Return the train split, the test split or None, and why there is none."""
 
     def load(split: str) -> ImageSet:

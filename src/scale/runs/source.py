@@ -25,15 +25,21 @@ LEFT_OUT = {
     "scale._machine": "counts cores and memory",
     "scale._names": "texts of errors",
     "scale._registry": "looks names up",
+    "scale._schema": "checks the shape of files",
     "scale.data.card": "defaults; the record has all parameters and the protocol",
     "scale.data.download": "fetches files; the record has a digest of the images",
+    "scale.methods.core.allocation": "refuses what does not fit",
     "scale.runs.code": "names the code",
     "scale.runs.display": "shows a run",
     "scale.runs.interrupt": "stops a run",
+    "scale.runs.mark": "refuses an edited config",
     "scale.runs.meter": "measures time and memory",
     "scale.runs.parameters": "merges defaults; the record has all parameters",
     "scale.runs.probe": "measures what a run costs",
+    "scale.runs.room": "refuses what does not fit",
+    "scale.runs.run_folder": "reads and locks the folder",
     "scale.runs.same_data": "compares images with their digest",
+    "scale.runs.schemas": "the shapes of files",
     "scale.runs.source": "this digest",
 }
 """Modules that cannot change a number, and why."""
@@ -78,11 +84,20 @@ def reached(roots: Iterable[Source], package: Path) -> set[Source]:
         if source in found or source.name in LEFT_OUT:
             continue
         found.add(source)
-        places = _places(source, package)
-        for module, name in _facts(*source).imports:
-            if module.split(".")[0] in places:
-                left += _resolve(module, name, places)
+        left += _imported(source, package)
     return found
+
+
+@lru_cache(maxsize=4096)
+def _imported(source: Source, package: Path) -> tuple[Source, ...]:
+    """Return the modules that a module imports directly."""
+    places = _places(source, package)
+    return tuple(
+        home
+        for module, name in _facts(*source).imports
+        if module.split(".")[0] in places
+        for home in _resolve(module, name, places)
+    )
 
 
 def _is_of_scale(source: Source) -> bool:

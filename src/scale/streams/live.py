@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ from PIL import Image
 
 from scale._errors import InputError
 from scale._images import ImageShape, as_array, as_uint8, channels_first
+from scale._machine import check_memory
+from scale._numbers import check_number
 from scale.data.pixels import to_pixels
 
 Images = npt.NDArray[np.uint8]
@@ -39,19 +42,27 @@ def batches(source: Iterable[Any], batch_size: int) -> Iterator[Images]:
     >>> [batch.shape for batch in batches(camera, 2)]
     [(2, 3, 8, 6), (2, 3, 8, 6), (1, 3, 8, 6)]
     """
-    if batch_size < 1:
-        raise InputError(f"batch_size must be 1 or more, got {batch_size}")
-    return _group(source, batch_size)
+    check_number("batch_size", batch_size, least=1, whole=True)
+    try:
+        items = iter(source)
+    except Exception as error:  # an object's own code may raise anything
+        raise InputError(
+            f"source must be an iterable of images, got {type(source).__name__}; "
+            "give a list, an array or a generator"
+        ) from error
+    return _group(items, int(batch_size))
 
 
-def _group(source: Iterable[Any], batch_size: int) -> Iterator[Images]:
+def _group(source: Iterator[Any], batch_size: int) -> Iterator[Images]:
     pending: Images | None = None  # (batch_size, C, H, W); the first `filled` are set
     shape: ImageShape | None = None
     filled = 0
     for number, item in enumerate(source):
-        images = _as_images(item, shape, f"item {number} of the source")  # (N, C, H, W)
+        images = as_images(item, shape, f"item {number} of the source")  # (N, C, H, W)
         if pending is None or shape is None:
             shape = images.shape[1], images.shape[2], images.shape[3]
+            needed = batch_size * math.prod(shape)
+            check_memory(needed, f"a batch of {batch_size} images", "use a smaller batch_size")
             pending = np.empty((batch_size, *shape), np.uint8)
         if images.shape[1:] != shape:
             raise InputError(
@@ -70,9 +81,9 @@ def _group(source: Iterable[Any], batch_size: int) -> Iterator[Images]:
         yield pending[:filled]
 
 
-def _as_images(item: Any, image_shape: ImageShape | None, name: str) -> Images:
+def as_images(item: Any, image_shape: ImageShape | None, name: str) -> Images:
     """Return an image or a batch as (N, C, H, W)."""
-    array = to_pixels(item) if isinstance(item, Image.Image) else as_array(item)
+    array = to_pixels(item) if isinstance(item, Image.Image) else as_array(item, name)
     images = as_uint8(array, name)
     if images.ndim == 2:
         return images[None, None]

@@ -8,6 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from scale._errors import InputError
+from scale._images import check_labels
+from scale._machine import check_memory
+from scale._numbers import check_number
 
 
 def class_over_time(
@@ -39,9 +42,11 @@ def class_over_time(
     >>> class_over_time(np.array([0, 2, 1, 3]), np.array([0, 1, 0, 1]), 2, bins=2).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    if len(order) == 0 or bins < 1:
-        raise InputError(f"a picture needs 1 sample and 1 bin, got {len(order)} and {bins}")
-    arriving = np.asarray(labels)[order]
+    check_number("num_classes", num_classes, least=1, whole=True)
+    check_number("bins", bins, least=1, whole=True)
+    needed = 8 * 3 * bins * num_classes
+    check_memory(needed, f"a picture of {bins} bins and {num_classes} classes", "use fewer bins")
+    arriving = _arriving(order, labels)
     if arriving.min() < 0 or arriving.max() >= num_classes:
         raise InputError(
             f"labels of {num_classes} classes must be from 0 to {num_classes - 1}, got "
@@ -54,3 +59,16 @@ def class_over_time(
     counts = counts.reshape(bins, num_classes)
     fraction: npt.NDArray[np.float64] = counts / counts.sum(1, keepdims=True)
     return fraction
+
+
+def _arriving(order: object, labels: object) -> npt.NDArray[np.int64]:
+    """Return the class of each sample of a stream."""
+    classes, rows = check_labels(labels), check_labels(order, name="order")
+    if len(rows) == 0:
+        raise InputError("order has no samples; a picture needs at least one")
+    if rows.min() < 0 or rows.max() >= len(classes):
+        raise InputError(
+            f"order must have indices from 0 to {len(classes) - 1}, one of {len(classes)} labels, "
+            f"got {rows.min()} to {rows.max()}"
+        )
+    return classes[rows]

@@ -8,6 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from scale._errors import InputError
+from scale._images import as_array
+from scale._names import shown
+from scale._numbers import check_number
 from scale.streams._registry import Indices
 
 Images = npt.NDArray[np.uint8]
@@ -41,15 +44,16 @@ class Stream:
         order: npt.NDArray[np.integer[Any]] | None = None,
         batch_size: int = 128,
     ) -> None:
+        if not isinstance(images, np.ndarray) or isinstance(images, np.ma.MaskedArray):
+            raise InputError(f"images must be an array, got {type(images).__name__}")
         if images.dtype != np.uint8 or images.ndim != 4:
             raise InputError(
                 f"images are {images.dtype} of shape {images.shape}; give uint8, (N, C, H, W)"
             )
-        if batch_size < 1:
-            raise InputError(f"batch_size must be 1 or more, got {batch_size}")
+        check_number("batch_size", batch_size, least=1, whole=True)
         self.images = images
         self.order = _check_order(order, len(images))
-        self.batch_size = batch_size
+        self.batch_size = int(batch_size)
         self._cursor = 0
 
     @property
@@ -64,9 +68,10 @@ class Stream:
 
     def seek(self, cursor: int) -> None:
         """Continue after the first `cursor` images."""
+        check_number("cursor", cursor, whole=True)
         if not 0 <= cursor <= self.num_samples:
             raise InputError(
-                f"cursor {cursor} is outside of the stream's {self.num_samples} images; "
+                f"cursor {shown(cursor)} is outside of the stream's {self.num_samples} images; "
                 "give the cursor of a stream over the same data"
             )
         self._cursor = int(cursor)
@@ -90,7 +95,7 @@ class Stream:
 def _check_order(order: npt.NDArray[np.integer[Any]] | None, available: int) -> Indices:
     if order is None:
         return np.arange(available, dtype=np.int64)
-    array = np.asarray(order)
+    array = as_array(order, "order")
     if array.ndim != 1 or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
         raise InputError(
             f"order is {array.dtype} of shape {array.shape}; give a list of indices of images"

@@ -25,6 +25,7 @@ from scale.testing.mistakes import (
     check_labels,
     check_sklearn_params,
 )
+from scale.testing.threads import check_threads
 
 LearnerCheck = Callable[..., None]
 
@@ -315,5 +316,6 @@ LEARNER_CHECKS: tuple[LearnerCheck, ...] = (
     check_failed_start,
     check_labels,
     check_sklearn_params,
+    check_threads,
 )
 """The rules one by one: ``check(MyLearner, **params)``; `check_learner` runs all of them."""

@@ -1,87 +1,114 @@
-"""Checks of numeric parameters."""
+"""The one check of a learner's parameters, by the types and ranges that its fields declare."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from numbers import Integral, Real
+import dataclasses
+import types
+import typing
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch
 
 from scale._errors import InputError
+from scale._machine import check_memory as check_machine_memory
+from scale._names import shown
+from scale._numbers import LARGEST_SEED, Range, check_in_range
 
-LARGEST_SEED = 2**32 - 1  # scikit-learn's limit
+LARGEST_WHOLE = 2**31 - 1  # products of larger ones overflow torch's indices
 
 
-def check_numbers(
-    owner: object,
-    *names: str,
-    least: float | None = None,
-    above: float | None = None,
-    most: float | None = None,
-    whole: bool = False,
-) -> None:
-    """Raise `InputError` unless attributes of `owner` are finite numbers in a range.
+Seed = Annotated[int, Range(least=0, most=LARGEST_SEED)]
+Count = Annotated[int, Range(least=1)]
+Amount = Annotated[int, Range(least=0)]
+Positive = Annotated[float, Range(above=0)]
+Weight = Annotated[float, Range(least=0)]
+Fraction = Annotated[float, Range(least=0, most=1)]
 
-    Parameters
-    ----------
-    owner, names
-        An object, and the names of attributes to check.
-    least, above, most
-        The bounds. `least` and `most` are allowed values, `above` is not.
-    whole
-        Refuse fractions too.
+
+def check_params(owner: Any) -> None:
+    """Raise `InputError` unless every field of a dataclass has a value of its type and range.
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> check_numbers(SimpleNamespace(lr=float("nan")), "lr", above=0)
+    >>> @dataclasses.dataclass
+    ... class Settings:
+    ...     lr: Positive = 0.1
+    >>> check_params(Settings(lr=float("nan")))
     Traceback (most recent call last):
         ...
     scale._errors.InputError: lr must be above 0, got nan
     """
-    for name in names:
-        check_number(name, getattr(owner, name), least=least, above=above, most=most, whole=whole)
+    kind: Any = type(owner)
+    hints = hints_of(kind)
+    for field in dataclasses.fields(owner):
+        _check(field.name, getattr(owner, field.name), hints.get(field.name, Any))
 
 
-def check_choice(owner: object, name: str, allowed: Sequence[str]) -> None:
-    """Raise `InputError` unless an attribute of `owner` is one of the allowed words.
+@lru_cache(maxsize=256)
+def hints_of(kind: Any) -> dict[str, Any]:
+    """Return the types of a class's fields with their ranges; none if they cannot be resolved."""
+    try:
+        return typing.get_type_hints(kind, include_extras=True)
+    except NameError:  # a name that only a type checker imports
+        return {}
 
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> check_choice(SimpleNamespace(views="twice"), "views", ("once", "anew"))
-    Traceback (most recent call last):
-        ...
-    scale._errors.InputError: views must be one of once, anew, got 'twice'
+
+def check_memory(owner: object, name: str, needed: float) -> None:
+    """Raise `InputError` if a parameter asks for more memory than the machine has.
+
+    Parameters
+    ----------
+    owner, name
+        A learner, and the parameter that decides the size.
+    needed
+        Bytes that it needs at least.
     """
-    value = getattr(owner, name)
-    if value not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+    value = shown(getattr(owner, name))
+    check_machine_memory(needed, f"{name} = {value}", f"lower {name}")
 
 
-def check_number(
-    name: str,
-    value: object,
-    *,
-    least: float | None = None,
-    above: float | None = None,
-    most: float | None = None,
-    whole: bool = False,
-) -> None:
-    """Raise `InputError` unless `value` is a finite number in a range; see `check_numbers`."""
-    if not isinstance(value, Real) or (whole and not isinstance(value, Integral)):
-        kind = "a whole number" if whole else "a number"
-        raise InputError(f"{name} must be {kind}, got {value!r}")
-    number = float(value)
-    low = -math.inf if least is None else least
-    high = math.inf if most is None else most
-    over = above is None or number > above
-    if not (math.isfinite(number) and low <= number <= high and over):
-        raise InputError(f"{name} must be {_range(least, above, most)}, got {value}")
+def check_device(device: object) -> None:
+    """Raise `InputError` unless learners can compute on this device."""
+    try:
+        if not isinstance(device, str):
+            raise TypeError("it must be text")
+        if torch.empty(0, device=device).is_meta:
+            raise TypeError("it holds no numbers")
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise InputError(
+            f"device {shown(device)} cannot be used here ({str(error).splitlines()[0]}); use "
+            "another, such as cpu"
+        ) from error
 
 
-def _range(least: float | None, above: float | None, most: float | None) -> str:
-    if above is not None:
-        return f"above {above}" if most is None else f"above {above} and at most {most}"
-    if least is None:
-        return "finite"
-    return f"{least} or more" if most is None else f"from {least} to {most}"
+def _check(name: str, value: object, hint: Any) -> None:
+    allowed, kind = Range(), hint
+    if typing.get_origin(kind) is Annotated:
+        kind, *more = typing.get_args(hint)
+        allowed = next((one for one in more if isinstance(one, Range)), allowed)
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        options = [one for one in typing.get_args(kind) if one is not type(None)]
+        if len(options) == 1 and value is not None:
+            _check(name, value, options[0])
+    elif typing.get_origin(kind) is Literal:
+        _check_choice(name, value, typing.get_args(kind))
+    elif typing.get_origin(kind) is list:
+        if not isinstance(value, list | tuple):
+            raise InputError(f"{name} must be a list, got {shown(value)}")
+        for one in value:
+            _check(name, one, typing.get_args(kind)[0])
+    elif kind in (int, float):
+        check_in_range(name, value, allowed, whole=kind is int, largest=LARGEST_WHOLE)
+    elif kind is bool and not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False, got {shown(value)}")
+    elif hint is str and not isinstance(value, str):  # other texts are names, which lookups check
+        raise InputError(f"{name} must be text, got {shown(value)}")
+
+
+def _check_choice(name: str, value: object, allowed: tuple[Any, ...]) -> None:
+    if not any(value is one or (isinstance(value, type(one)) and value == one) for one in allowed):
+        raise InputError(
+            f"{name} must be one of {', '.join(map(str, allowed))}, got {shown(value)}"
+        )

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 import torch
 import tyro
 from torch import Tensor, nn
 
-from scale._errors import ContractError, NonFiniteLossError
+from scale._errors import ContractError, InputError
 from scale.augment import AUGMENTATIONS, resize, two_views
-from scale.methods.core.checks import check_choice, check_numbers
+from scale.methods.core.checks import Count, Fraction, Positive, Weight, check_memory
+from scale.methods.core.encoders import WithEncoder
 from scale.methods.core.facts import Costs
-from scale.methods.core.learner import Learner
+from scale.methods.core.group import Group
+from scale.methods.core.past import Past
+from scale.methods.core.precision import Precision, chosen, compute_in
 from scale.methods.core.seeds import generators
 from scale.methods.core.state import Part, check_trained
-from scale.models import ENCODERS, ImageShape, build_encoder, build_projector, default_rng
-
-PIXEL_MEAN, PIXEL_STD = 0.5, 0.25  # fixed: the statistics of a stream are not known in advance
-
-if TYPE_CHECKING:
-    EncoderLike = str | nn.Module
-else:  # the command line takes names only
-    EncoderLike = Annotated[str, tyro.conf.arg(metavar=ENCODERS.choices())]
+from scale.methods.core.updates import check_finite
+from scale.models import ImageShape, build_projector, default_rng, forward
 
 
 @dataclass(kw_only=True)
-class ContrastiveLearner(Learner):
+class ContrastiveLearner(WithEncoder):
     """A learner with an encoder and a projector, trained by gradient updates.
 
     A method defines `learn`. It loops over `updates`, which draws two views of every stream image.
@@ -40,34 +37,39 @@ class ContrastiveLearner(Learner):
     ----------
     encoder_, projector_, heads_, optimizer_
         The parts that learn.
-    output_dim_
-        Dimension d of the encoder's features.
+    precision_
+        fp32 or bf16: what `precision` means on this machine.
     start_encoder_
-        The initial encoder: its registered name, or a copy of your own module.
+        The initial encoder: its registered name, or a copy of your own or pretrained module.
     diagnostics_
         Losses given to `step`, averaged over the updates of the last batch.
     features_
         Encoder features h of the last projected views, (2(m+n), d).
+    group_
+        The processes that learn together; None if this one is alone.
     """
 
-    encoder: EncoderLike = "resnet18"
-    """Name of a registered encoder; in Python also any torch.nn.Module from images to features."""
-    projection_dim: int = 128
+    projection_dim: Count = 128
     """Dimension of the projections z that the losses compare."""
-    tau: float = 0.1
+    tau: Positive = 0.1
     """Temperature of the contrastive loss; lower values stress the hardest negatives."""
     augmentation: Annotated[str, tyro.conf.arg(metavar=AUGMENTATIONS.choices())] = "cifar"
     """Preset of random views. Choose changes that do not matter to you: cifar changes colours."""
-    steps_per_batch: int = 20
+    steps_per_batch: Count = 20
     """Updates for each stream batch. Lower it when images arrive faster than they are learned."""
     views: Literal["once", "anew"] = "anew"
     """Draw views of stream images once per batch, or anew for each update; once is faster."""
-    lr: float = 0.03
+    lr: Weight = 0.03
     """Learning rate of SGD. Lower it if the loss becomes NaN."""
-    momentum: float = 0.9
+    momentum: Fraction = 0.9
     """Momentum of SGD."""
-    weight_decay: float = 1e-4
+    weight_decay: Weight = 1e-4
     """Weight decay of SGD."""
+    precision: Precision = "fp32"
+    """Numbers that encoder and projector multiply: bf16 is faster where the processor has it, auto
+    uses it there. Weights, losses and memory are always fp32."""
+
+    group_ = cast("Group | None", None)  # not annotated: it is no parameter
 
     def costs(self) -> Costs:
         drawn = 1 if self.views == "once" else self.steps_per_batch
@@ -78,25 +80,22 @@ class ContrastiveLearner(Learner):
         return AUGMENTATIONS[self.augmentation].size
 
     def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "steps_per_batch", "projection_dim", least=1, whole=True)
-        check_numbers(self, "lr", "weight_decay", least=0)
-        check_numbers(self, "momentum", least=0, most=1)
-        check_numbers(self, "tau", above=0)
-        check_choice(self, "views", ("once", "anew"))
         self.augmentation_ = AUGMENTATIONS[self.augmentation]
         weights, self._view_rng = generators(self.seed, 2)
-        side = self.augmentation_.size
-        self.view_shape_ = image_shape if side is None else (image_shape[0], side, side)
-        encoder, self.output_dim_ = build_encoder(self.encoder, self.view_shape_, weights)
+        encoder = self.open_encoder(image_shape, self.augmentation_.size, weights)
+        self.augmentation_ = replace(self.augmentation_, size=self.input_side_)
+        # Weights and gradients.
+        check_memory(self, "projection_dim", 8 * self.output_dim_ * self.projection_dim)
         projector = build_projector(self.output_dim_, self.projection_dim, weights)
-        # Channels-last is the faster layout for small convolutions, on CPUs and on GPUs.
-        encoder = encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self.encoder_: nn.Module = encoder.to(self.device).train()
+        self.encoder_: nn.Module = encoder.train()
         self.projector_ = projector.to(self.device).train()
         # A copy: the caller may change the module, or give `load` one with other weights.
-        self.start_encoder_ = deepcopy(self.encoder)
+        self.start_encoder_ = deepcopy(self.encoder if self.weights_ is None else self.encoder_)
         if isinstance(self.start_encoder_, nn.Module):
-            self.start_encoder_.requires_grad_(False)
+            self.start_encoder_.to(self.device).eval().requires_grad_(False)
+        self.precision_ = chosen(self.precision, self.device)
+        for module in (self.encoder_, self.projector_):
+            compute_in(module, self.precision_)
         with default_rng(weights):
             heads = self.heads()
         self.heads_ = nn.ModuleDict(heads).to(self.device).train()
@@ -139,7 +138,7 @@ class ContrastiveLearner(Learner):
     def draw_views(self, images: Tensor) -> Tensor:
         """Return two random views of each image, normalised, (2n, c, h, w)."""
         views = two_views(images.to(self.device), self.augmentation_, self._view_rng)
-        return views.sub_(PIXEL_MEAN).div_(PIXEL_STD)
+        return self.normalise(views)
 
     def no_views(self) -> Tensor:
         """Return views of no image, (0, c, h, w)."""
@@ -147,9 +146,15 @@ class ContrastiveLearner(Learner):
 
     def encode_views(self, views: Tensor) -> Tensor:
         """Return the encoder's features of views, (views, d), in training mode."""
-        with default_rng(self._view_rng):  # for dropout in a user's encoder
-            h: Tensor = self.encoder_(views)
-        return h
+        if self.group_ is not None:
+            return self.group_.encode(self.encoder_, views)
+        return forward(self.encoder_, views, self._view_rng)
+
+    def join(self, group: Group) -> None:
+        self.group_ = group
+        for part in vars(self).values():
+            if isinstance(part, Past):
+                part.group = group
 
     def project(self, views: Tensor) -> Tensor:
         """Return the projections z of views, (views, projection_dim); store `features_`."""
@@ -173,19 +178,17 @@ class ContrastiveLearner(Learner):
 
         The losses go to `diagnostics_`. Raises `NonFiniteLossError`.
         """
-        loss = losses["loss"].detach()
-        gradients = [p.grad for p in self.trained() if p.grad is not None]
-        norm = torch.nn.utils.get_total_norm(gradients)
-        # One transfer from the device for both: a finite loss may have a NaN gradient.
-        if not torch.isfinite(loss + norm):
-            raise NonFiniteLossError(
-                f"the loss became {loss.item()} with a gradient of norm {norm.item()}, and this "
-                f"update was not made; a learning rate below {self.lr} usually helps"
-            )
+        check_finite(self, losses["loss"], self.trained())
         self.optimizer_.step()
         self._steps += 1
         for name, value in losses.items():
             self._totals[name] = self._totals.get(name, 0.0) + float(value.detach())
+
+    def describe(self) -> dict[str, Any]:
+        described = super().describe()
+        return (
+            described if self.image_shape_ is None else {**described, "precision": self.precision_}
+        )
 
     def _check_parts(self) -> None:
         super()._check_parts()
@@ -196,17 +199,33 @@ class ContrastiveLearner(Learner):
 
     def encode(self, images: object) -> np.ndarray:
         """Return the encoder's features, n x d; a method's `transform` may return others."""
-        return self._in_chunks(type(self).encode_images, images)
+        with self.reading() as still:
+            return still._in_chunks(type(self).encode_images, images)
 
     def encode_images(self, batch: Tensor) -> Tensor:
         """Return the encoder's features of checked images, (n, d), in evaluation mode."""
-        pixels = resize(batch.to(self.device), self.augmentation_.size)
-        pixels = (pixels - PIXEL_MEAN).div_(PIXEL_STD)
+        pixels = resize(batch.to(self.device), self.input_side_)
         self.encoder_.eval()
         try:
-            h: Tensor = self.encoder_(pixels.contiguous(memory_format=torch.channels_last))
+            h: Tensor = self.encoder_(self.normalise(pixels))
         finally:
             self.encoder_.train()
+        return h
+
+    def encode_by_start(self, images: object) -> np.ndarray:
+        """Return the features, n x d, of the module or the pretrained weights that it began with.
+
+        An encoder that began with random weights is the method `random`.
+        """
+        with self.reading() as still:
+            return still._in_chunks(type(self).start_features, images)
+
+    def start_features(self, batch: Tensor) -> Tensor:
+        """Return the start's features of checked images, (n, d)."""
+        if not isinstance(self.start_encoder_, nn.Module):
+            raise InputError("the encoder began with random weights; use the method random")
+        pixels = resize(batch.to(self.device), self.input_side_)
+        h: Tensor = self.start_encoder_(self.normalise(pixels))
         return h
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
@@ -15,34 +15,46 @@ import torch
 import tyro
 from torch import Tensor, nn
 
-from scale._errors import InputError, NonFiniteFeaturesError
+from scale._errors import InputError
+from scale._files import as_path
 from scale._from_file import place_of
 from scale._images import as_batch, as_labels
-from scale._names import did_you_mean
+from scale._names import did_you_mean, shown
+from scale._schema import misfit
 from scale._tensors import write_tensors
 from scale.memory import Buffer
-from scale.methods.core.checks import LARGEST_SEED, check_numbers
+from scale.methods.core.checks import Seed, check_device, check_memory, check_params
+from scale.methods.core.divergence import diverged
 from scale.methods.core.facts import Costs, Knowledge
-from scale.methods.core.state import Part, State, check_saved, flatten, unflatten
+from scale.methods.core.group import Group
+from scale.methods.core.sharing import Shared
+from scale.methods.core.state import Part, State, check_saved, step_in, unflatten
 from scale.models import ImageShape
 
-FORMAT = "scale-learner-2"
+FORMAT = "scale-learner-3"
 CHUNK = 512  # images that transform passes through the encoder at once
 FIT_BATCH = 128  # images of a batch in fit
 
 
 @dataclass(kw_only=True)
-class Learner(ABC):
+class Learner(Shared, ABC):
     """Learns from batches of unlabelled images, each seen once, and embeds images at any time.
 
     A method is a dataclass whose fields are its parameters. It defines four functions: `setup`
     makes the learned attributes, `learn` learns from a batch, `embed` returns embeddings, and
     `parts` names everything to save. Learned attributes end in ``_``.
 
+    Several threads may use one learner. `transform`, `save` and `state_dict` work at any time: they
+    see the state after a whole batch and never change it. Learning waits for them no longer than a
+    copy of the weights takes. Batches of two threads come one after the other. All other
+    attributes are those of the thread that learns; `reading` gives them to others.
+
     Attributes
     ----------
     image_shape_
         Channels, height and width of the images; None before the first batch.
+    step_
+        Number of batches learned. Store it with an embedding to know which state made it.
     memory_
         Images of the past; None for a method that keeps none.
     diagnostics_
@@ -62,13 +74,14 @@ class Learner(ABC):
     seeded: ClassVar[bool] = True
     """Whether the seed matters."""
 
-    seed: tyro.conf.Fixed[int] = 0  # a run has one seed for all its parts
+    seed: tyro.conf.Fixed[Seed] = 0  # a run has one seed for all its parts
     """Seed of everything random: weights, views, memory."""
     device: str = "cpu"
     """Device to compute on: cpu, cuda, mps. The memory stays on the CPU."""
 
     # Not annotated: an annotation would make them parameters.
     image_shape_ = cast("ImageShape | None", None)
+    step_ = 0
     memory_ = cast("Buffer | None", None)
     diagnostics_ = cast("dict[str, float]", {})
     features_ = cast("Tensor | None", None)
@@ -84,14 +97,15 @@ class Learner(ABC):
             Class of each image, (n,) integers, for the few learners with `needs_labels`. All others
             refuse them.
         """
-        batch = as_batch(images, self.image_shape_)
-        if len(batch) == 0:
-            raise InputError("partial_fit got an empty batch; pass at least one image")
-        classes = self._check_labels(labels, len(batch))
-        with self._unstarted_if_it_fails():
+        with self._changing():
+            batch = as_batch(images, self.image_shape_)
+            if len(batch) == 0:
+                raise InputError("partial_fit got an empty batch; pass at least one image")
+            classes = self._check_labels(labels, len(batch))
             if self.image_shape_ is None:
                 self.start(_shape_of(batch))
             self.learn(batch, classes)
+            self.step_ += 1
         return self
 
     def fit(self, images: object, y: object = None) -> Self:
@@ -112,7 +126,8 @@ class Learner(ABC):
         for at in range(0, len(batch), FIT_BATCH):
             part = slice(at, at + FIT_BATCH)
             fresh.partial_fit(batch[part], None if labels is None else labels[part])
-        vars(self).update(vars(fresh))
+        with self._changing():
+            vars(self).update(vars(fresh))
         return self
 
     def transform(self, images: object) -> np.ndarray:
@@ -120,25 +135,36 @@ class Learner(ABC):
 
         Before the first batch, these are the embeddings of the untrained learner.
         """
-        return self._in_chunks(type(self).embed, images)
+        with self.reading() as still:
+            return still._in_chunks(type(self).embed, images)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Self]:
+        """Yield a learner in the state after the last whole batch, to read several things of it.
+
+        In the thread that learns it is this learner; in any other a copy, which no batch changes.
+        """
+        with self._sharing.reading(self) as still:
+            yield still
 
     def save(self, path: str | Path) -> None:
         """Write the learner to one safetensors file; `scale.load` restores it exactly."""
-        if self.image_shape_ is None:
-            raise InputError("nothing to save yet: call partial_fit first")
-        write_tensors(Path(path), self.state_dict(), self.describe())
+        with self._sharing.saving(self) as (state, meta):
+            write_tensors(as_path("path", path), state, meta)
 
     def start(self, image_shape: ImageShape) -> None:
         """Prepare the learner for images of this shape; else the first batch does it."""
-        check_numbers(self, "seed", least=0, most=LARGEST_SEED, whole=True)
-        try:
-            torch.empty(0, device=self.device)
-        except (RuntimeError, AssertionError) as error:
+        self.check_params()
+        if misfit(image_shape, tuple[int, int, int]) is not None or min(image_shape) < 1:
             raise InputError(
-                f"device {self.device!r} cannot be used here ({error}); use another, such as cpu"
-            ) from error
-        with self._unstarted_if_it_fails():
-            self.diagnostics_ = {}
+                "image_shape must be channels, height and width, each 1 or more, got "
+                f"{shown(image_shape)}"
+            )
+        with self._changing():
+            if self.image_side is not None:
+                pixels = image_shape[0] * self.image_side**2
+                check_memory(self, "image_side", 4 * pixels)
+            self.diagnostics_, self.step_ = {}, 0
             self.setup(image_shape)
             self.image_shape_ = image_shape
             self._check_parts()
@@ -159,17 +185,31 @@ class Learner(ABC):
     def embed(self, batch: Tensor) -> Tensor:
         """Return the embeddings of a checked uint8 batch, (n, d); change nothing."""
 
+    def join(self, group: Group) -> None:
+        """Learn together with other processes, which have the same learner and get every batch.
+
+        Each process then computes a part of every update.
+        """
+        raise InputError(
+            f"{self.name!r} has no encoder whose work processes could divide; run it in one process"
+        )
+
     def parts(self) -> dict[str, Part]:
         """Return everything to save, by name: modules, optimisers, memories, generators."""
         return {}
 
     def state_dict(self) -> State:
         """Return the learned state, generators included, as tensors by name."""
-        return flatten(self.parts())
+        return self._sharing.state(self)
 
     def load_state_dict(self, state: State) -> None:
         """Restore a `state_dict`; the learner must have started."""
-        unflatten(self.parts(), state)
+        with self._changing():
+            if self.image_shape_ is None:
+                raise InputError("no state can be restored yet: call start(image_shape) first")
+            step = step_in(state)
+            unflatten(self.parts(), state)
+            self.step_ = step
 
     def describe(self) -> dict[str, Any]:
         """Return method, parameters and image shape, which rebuild this learner with its state."""
@@ -184,6 +224,12 @@ class Learner(ABC):
             "image_shape": list(self.image_shape_ or ()),
         }
 
+    def recall(self, description: Mapping[str, Any]) -> None:
+        """Take over what a description says beside the parameters, before `start`.
+
+        The state is restored later, so a learner need not read what is in it.
+        """
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; `deep` is scikit-learn's and changes nothing."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -197,14 +243,20 @@ class Learner(ABC):
                     f"{self.name!r} has no parameter {name!r}{did_you_mean(name, known)} "
                     f"(known: {', '.join(known)})"
                 )
-        if params and self.image_shape_ is not None:
-            raise InputError(
-                "parameters cannot change once learning has started; "
-                "make a new learner with sklearn.base.clone(learner).set_params(...)"
-            )
-        for name, value in params.items():
-            setattr(self, name, value)
+        with self._changing():
+            if params and self.image_shape_ is not None:
+                raise InputError(
+                    "parameters cannot change once learning has started; "
+                    "make a new learner with sklearn.base.clone(learner).set_params(...)"
+                )
+            for name, value in params.items():
+                setattr(self, name, value)
         return self
+
+    def check_params(self) -> None:
+        """Raise `InputError` if a parameter has another type or range than its field declares."""
+        check_params(self)
+        check_device(self.device)
 
     @property
     def needs_labels(self) -> bool:
@@ -247,10 +299,10 @@ class Learner(ABC):
             with torch.no_grad():
                 chunks = [embed(learner, part).float().cpu() for part in torch.split(batch, CHUNK)]
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
-            raise _diverged(self.name) from error  # NaN has no decomposition
+            raise diverged(self) from error  # NaN has no decomposition
         features = torch.cat(chunks)
         if not torch.isfinite(features).all():
-            raise _diverged(self.name)
+            raise diverged(self)
         return features.numpy()
 
     def _check_labels(self, labels: object, n: int) -> Tensor | None:
@@ -276,18 +328,6 @@ class Learner(ABC):
             self._before_start = start
         return start
 
-    @contextlib.contextmanager
-    def _unstarted_if_it_fails(self) -> Iterator[None]:
-        """Leave an unstarted learner unstarted when its first batch fails."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            if "image_shape_" not in before:
-                vars(self).clear()
-                vars(self).update(before)
-            raise
-
 
 def _file_of(method: type[Learner]) -> dict[str, str]:
     place = place_of(method)
@@ -297,10 +337,3 @@ def _file_of(method: type[Learner]) -> dict[str, str]:
 def _shape_of(batch: Tensor) -> ImageShape:
     channels, height, width = batch.shape[1:]
     return channels, height, width
-
-
-def _diverged(name: str) -> NonFiniteFeaturesError:
-    return NonFiniteFeaturesError(
-        f"the features of {name!r} are NaN or infinite: learning has diverged; go on from "
-        "an earlier checkpoint, or start again with a lower learning rate"
-    )

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from torch import Tensor, nn
 
-from scale._errors import DamagedFileError, InputError
+from scale._errors import DamagedFileError, InputError, ScaleError
+from scale._hub import LEARNER, PREFIX, download
+from scale._images import CHANNELS
+from scale._machine import in_words
+from scale._schema import misfit
 from scale._tensors import read_tensors
+from scale.methods.core.allocation import AtMost
 from scale.methods.core.learner import FORMAT, Learner
 from scale.methods.core.registry import METHODS
 
-OLDER = ("scale-learner-1",)
+OLDER = ("scale-learner-1", "scale-learner-2")
+BESIDE = 2**28  # bytes of one tensor that a learner may make beside its state
 
 
 def load(
@@ -27,7 +36,7 @@ def load(
     Parameters
     ----------
     path
-        The file.
+        The file, or ``hf:owner/name`` for a model on the Hugging Face hub.
     encoder
         The module, if the learner has an encoder of your own: the file holds its weights but not
         its architecture.
@@ -37,8 +46,15 @@ def load(
     device
         Device to compute on.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path must be the path of a saved learner, got {path!r}")
+    if encoder is not None and not isinstance(encoder, nn.Module):
+        raise InputError(f"encoder must be a torch.nn.Module, got {encoder!r}")
+    origin = str(path)
+    if origin.startswith(PREFIX):
+        path = download(origin.removeprefix(PREFIX), LEARNER)
     state, meta = read_tensors(Path(path))
-    return restore(state, meta, encoder=encoder, method=method, device=device, origin=str(path))
+    return restore(state, meta, encoder=encoder, method=method, device=device, origin=origin)
 
 
 def restore(
@@ -53,7 +69,7 @@ def restore(
     """Return the learner with this state and description."""
     _check_format(meta, origin)
     params, shape = meta.get("params"), meta.get("image_shape")
-    if not isinstance(params, dict) or not isinstance(shape, list) or len(shape) != 3:
+    if not isinstance(params, dict) or not _is_shape(shape):
         raise DamagedFileError(f"{origin} is damaged: it has no parameters or no image shape")
     params = {**params, "device": device}
     if encoder is not None:
@@ -64,16 +80,47 @@ def restore(
             "module again: scale.load(path, encoder=...)"
         )
     made_by = _method_of(meta, method, origin)
-    try:
+    size = sum(tensor.nbytes for tensor in state.values())
+    with _telling_of(origin, str(meta.get("method"))):
         learner = made_by(**params)
-        learner.start((shape[0], shape[1], shape[2]))
-        learner.load_state_dict(state)
-    except (TypeError, RuntimeError, KeyError) as error:
-        raise DamagedFileError(
-            f"{origin} does not fit this version of {meta.get('method')!r}: "
-            f"{str(error).splitlines()[0]}"
-        ) from error
+        learner.recall(meta)
+        # Every tensor of the state is in the file, so no larger one can belong to it.
+        with AtMost(max(size, BESIDE), f"its file holds {in_words(size)}"):
+            learner.start((shape[0], shape[1], shape[2]))
+    put_state(learner, state, origin)
     return learner
+
+
+def put_state(learner: Learner, state: dict[str, Tensor], origin: str) -> None:
+    """Restore the state of a started learner; raise `DamagedFileError` if it does not fit."""
+    with _telling_of(origin, learner.name):
+        images = state.get("memory.images")
+        if images is not None and len(images) and tuple(images.shape[1:]) != learner.image_shape_:
+            raise DamagedFileError(
+                f"its memory has images of shape {tuple(images.shape[1:])}, and the learner those "
+                f"of {learner.image_shape_}"
+            )
+        learner.load_state_dict(state)
+
+
+@contextlib.contextmanager
+def _telling_of(origin: str, method: str) -> Iterator[None]:
+    """Turn errors about a learner's description or state into errors about its file."""
+    try:
+        yield
+    except ScaleError as error:
+        kind = InputError if isinstance(error, InputError) else DamagedFileError
+        raise kind(f"{origin} cannot be used as a {method!r}: {error}") from error
+    except (TypeError, RuntimeError, LookupError, ValueError, ArithmeticError) as error:
+        raise DamagedFileError(
+            f"{origin} does not fit this version of {method!r}: {str(error).splitlines()[0]}"
+        ) from error
+
+
+def _is_shape(shape: object) -> TypeGuard[list[int]]:
+    if not isinstance(shape, list) or misfit(shape, tuple[int, int, int]) is not None:
+        return False
+    return shape[0] in CHANNELS and min(shape) >= 1
 
 
 def _method_of(meta: dict[str, Any], given: str | None, origin: str) -> type[Learner]:
@@ -95,8 +142,8 @@ def _check_format(meta: object, origin: str) -> None:
     found = meta.get("format") if isinstance(meta, dict) else None
     if found in OLDER:
         raise DamagedFileError(
-            f"{origin} was written by an older version of scale ({found}), whose parameters had "
-            "other names; use it with scale-lifelong 0.1, or learn again"
+            f"{origin} was written by an older version of scale ({found}), whose state was "
+            "another; use it with that version, or learn again"
         )
     if found != FORMAT:
         raise DamagedFileError(f"{origin} holds {found or 'something'!r}, not a learner ({FORMAT})")

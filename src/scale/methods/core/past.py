@@ -7,6 +7,8 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
+from scale.methods.core.group import Group
+
 
 class Past:
     """Encoder and projector frozen at the last `freeze`, in evaluation mode.
@@ -22,11 +24,14 @@ class Past:
     ----------
     model
         Frozen encoder and projector, one after the other.
+    group
+        The processes that divide the work; None if this one is alone.
     """
 
     def __init__(self, encoder: nn.Module, projector: nn.Module) -> None:
         self._present = nn.Sequential(encoder, projector)
         self.model = deepcopy(self._present).eval().requires_grad_(False)
+        self.group: Group | None = None
         self._stream: tuple[Tensor, Tensor] | None = None  # views and their features
 
     @property
@@ -56,14 +61,19 @@ class Past:
         """
         with torch.no_grad():
             if not reuse:
-                h: Tensor = self.encoder(torch.cat([stream_views, memory_views]))
-                return h
+                return self._encode(torch.cat([stream_views, memory_views]))
             if self._stream is None or self._stream[0] is not stream_views:
-                self._stream = (stream_views, self.encoder(stream_views))
+                self._stream = (stream_views, self._encode(stream_views))
             stream_h = self._stream[1]
             if len(memory_views) == 0:
                 return stream_h
-            return torch.cat([stream_h, self.encoder(memory_views)])
+            return torch.cat([stream_h, self._encode(memory_views)])
+
+    def _encode(self, views: Tensor) -> Tensor:
+        if self.group is not None:
+            return self.group.divide(self.encoder, views)
+        h: Tensor = self.encoder(views)
+        return h
 
     def project(self, stream_views: Tensor, memory_views: Tensor, *, reuse: bool) -> Tensor:
         """Return past projections of stream and memory views, (2(m+n), projection_dim)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,7 @@ import tyro
 from torch import Tensor
 
 from scale.memory import POLICIES, Memory
-from scale.methods.core.checks import check_numbers
+from scale.methods.core.checks import Amount, Count, check_memory
 from scale.methods.core.facts import Costs
 from scale.methods.core.learner import CHUNK
 from scale.methods.core.seeds import generators
@@ -39,13 +40,13 @@ class Replay(Host):
         Indices in memory of the images drawn last, (m,).
     """
 
-    memory_size: int = 1280
+    memory_size: Amount = 1280
     """Maximum number of images in memory (the paper's M). More keep more of the past."""
-    memory_batch: int = 128
+    memory_batch: Amount = 128
     """Images drawn from memory for each update (the paper's m)."""
     memory_policy: Annotated[str, tyro.conf.arg(metavar=POLICIES.choices())] = "reservoir"
     """Which images stay in memory; `scale methods` describes the policies."""
-    memory_clusters: int = 10
+    memory_clusters: Count = 10
     """Clusters of the policy kmeans: set it to the number of classes."""
 
     @property
@@ -60,14 +61,15 @@ class Replay(Host):
         )
 
     def setup(self, image_shape: ImageShape) -> None:
-        check_numbers(self, "memory_size", "memory_batch", least=0, whole=True)
-        check_numbers(self, "memory_clusters", least=1, whole=True)
+        check_memory(self, "memory_size", self.memory_size * math.prod(image_shape))
         super().setup(image_shape)
         self._memory_rng = generators(self.seed, 3)[2]
-        self.memory_: Memory = Memory(
-            self.memory_size, self.memory_policy, self._memory_rng, self.memory_clusters
-        )
+        self.memory_: Memory = self.make_memory()
         self.replayed_ = torch.empty(0, dtype=torch.int64)
+
+    def make_memory(self) -> Memory:
+        """Return an empty memory with the policy."""
+        return Memory(self.memory_size, self.memory_policy, self._memory_rng, self.memory_clusters)
 
     def replay_views(self) -> Tensor:
         """Draw images from memory and return two views of each, (2m, c, h, w)."""
@@ -105,6 +107,11 @@ class Replay(Host):
     def memory_features(self, batch: Tensor) -> Tensor:
         """Return the encoder's features of memory and then of the batch, (stored + n, d)."""
         images = torch.cat([self.memory_.images, batch]) if len(self.memory_) else batch
+        if self.group_ is not None:
+            return self.group_.divide(self._features, images)
+        return self._features(images)
+
+    def _features(self, images: Tensor) -> Tensor:
         with torch.no_grad():
             return torch.cat([self.encode_images(chunk) for chunk in torch.split(images, CHUNK)])
 

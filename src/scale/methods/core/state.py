@@ -8,34 +8,56 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from scale._errors import ContractError
+from scale._errors import ContractError, DamagedFileError
 from scale.memory import Buffer
 
 Part = nn.Module | Optimizer | Buffer | torch.Generator | Tensor
 State = dict[str, Tensor]
 
 
-def flatten(parts: Mapping[str, Part]) -> State:
-    """Return the state of each part under ``<part>.<name>``."""
-    return {
+STEP = "step"  # no part's tensor has a name without a dot
+
+
+def flatten(parts: Mapping[str, Part], step: int) -> State:
+    """Return the state of each part under ``<part>.<name>``, and the number of batches learned."""
+    state = {
         f"{part}.{name}": tensor
         for part, thing in parts.items()
         for name, tensor in _state_of(thing).items()
     }
+    return {**state, STEP: torch.tensor(step)}
+
+
+def step_in(state: State) -> int:
+    """Return the number of batches learned; raise `DamagedFileError` if the state has none."""
+    step = state.get(STEP)
+    if step is None or step.shape != () or step.dtype != torch.int64 or step < 0:
+        raise DamagedFileError("the state has no number of batches learned")
+    return int(step)
 
 
 def unflatten(parts: Mapping[str, Part], state: State) -> None:
-    """Restore the parts from a state that `flatten` made."""
+    """Restore the parts from a state that `flatten` made.
+
+    Raises
+    ------
+    DamagedFileError
+        A tensor is missing, or its shape or type is not that of its part.
+    """
     for part, thing in parts.items():
         prefix = f"{part}."
-        _load(
-            thing,
-            {
-                name.removeprefix(prefix): tensor
-                for name, tensor in state.items()
-                if name.startswith(prefix)
-            },
-        )
+        own = {
+            name.removeprefix(prefix): tensor
+            for name, tensor in state.items()
+            if name.startswith(prefix)
+        }
+        try:
+            _load(thing, own)
+        except (RuntimeError, KeyError, IndexError, ValueError, TypeError) as error:
+            reason = f"no {error}" if isinstance(error, KeyError) else str(error).strip()
+            raise DamagedFileError(
+                f"the state of {part!r} does not fit: {' '.join(reason.split())}"
+            ) from error
 
 
 def check_saved(learner: object, params: Iterable[str], parts: Mapping[str, Part]) -> None:
@@ -98,15 +120,48 @@ def _load(part: Part, state: State) -> None:
     if isinstance(part, torch.Generator):
         part.set_state(state["state"])
     elif isinstance(part, Tensor):
-        part.copy_(state["value"])
+        part.copy_(_like(state["value"], part, "value"))
     elif isinstance(part, Optimizer):
         parameters = _parameters(part)
         for key, value in state.items():
             index, name = key.split(".", 1)
             parameter = parameters[int(index)]
+            if value.dim():  # not a count of steps
+                _like(value, parameter, key)
             part.state[parameter][name] = value.to(parameter.device, copy=True)
+    elif isinstance(part, Buffer):
+        _check_memory(part, state)
+        part.load_state_dict(state)
     else:
         part.load_state_dict(state)
+
+
+def _like(value: Tensor, wanted: Tensor, name: str) -> Tensor:
+    """Return `value` if it has the shape and the type of `wanted`; torch would broadcast it."""
+    if value.shape != wanted.shape or value.dtype != wanted.dtype:
+        raise ValueError(
+            f"{name} is {value.dtype} of shape {tuple(value.shape)}, expected {wanted.dtype} of "
+            f"shape {tuple(wanted.shape)}"
+        )
+    return value
+
+
+def _check_memory(memory: Buffer, state: State) -> None:
+    """Raise `ValueError` unless every row of the state belongs to an image that fits in memory."""
+    images, held = state["images"], len(state["images"])
+    if images.dtype != torch.uint8 or (images.dim() != 4 and held) or held > memory.size:
+        raise ValueError(
+            f"images are {images.dtype} of shape {tuple(images.shape)}, expected at most "
+            f"{memory.size} of torch.uint8"
+        )
+    _like(state["arrivals"], torch.empty(held, dtype=torch.int64), "arrivals")
+    for name, rows in state.items():
+        if name.startswith("columns.") and len(rows) != held:
+            raise ValueError(f"{name} has {len(rows)} rows for {held} images")
+    if held and not 0 <= int(state["arrivals"].min()) <= int(state["arrivals"].max()) < int(
+        state["seen"]
+    ):
+        raise ValueError(f"arrivals are outside of the {int(state['seen'])} images seen")
 
 
 def _parameters(optimizer: Optimizer) -> list[Tensor]:

@@ -105,7 +105,8 @@ def _principal(rows: Tensor, keep: int) -> tuple[Tensor, Tensor]:
     n, d = rows.shape
     # Both products have the same eigenvalues; the smaller one is cheaper.
     products = rows.T @ rows if d <= n else rows @ rows.T
-    variances, vectors = torch.linalg.eigh(products / n)  # from the least to the greatest
+    # From the least to the greatest; float32 rounds below what directions in use have.
+    variances, vectors = (part.double() for part in torch.linalg.eigh((products / n).float()))
     variances, vectors = variances[-keep:].flip(0), vectors[:, -keep:].flip(1)
     there = variances > LEAST
     variances, vectors = variances[there], vectors[:, there]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scale._errors import InputError, ScaleError
 from scale._files import atomic_path
 from scale._names import unknown_name
+from scale.report._figure import names_as_they_are
 from scale.report.plots.bars import draw_bars
 from scale.report.plots.curves import draw_curves
 from scale.report.plots.heatmap import draw_heatmap
@@ -87,7 +88,7 @@ def _default_kind(selection: Selection) -> str:
 def _save(figure: Figure, out: Path) -> None:
     ending = out.suffix.lower()
     try:
-        with atomic_path(out) as part:
+        with atomic_path(out) as part, names_as_they_are(figure):
             kind = ending.removeprefix(".")
             figure.savefig(part, format=kind, dpi=PRINT_DPI, metadata=METADATA[ending])
     except OSError as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scale.report._figure import BLUE, GREY, VERMILION, clean, label_right, new_figure
+from scale.report._figure import BLUE, GREY, VERMILION, clean, label_right, lay_out, new_figure
 from scale.report.groups import Group
 
 if TYPE_CHECKING:
@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 METHOD_ORDER = (
     *("scale-plus", "scale", "simclr", "pnn", "si", "der", "cassle", "stam", "lump", "co2l"),
     *("er", "minred"),
-    *("cla", "cla-r", "osiris-r", "climb", "supcon", "random", "pixels", "pca", "patches"),
+    *(
+        "cla",
+        "cla-r",
+        "osiris-r",
+        "climb",
+        "supcon",
+        "frozen",
+        "random",
+        "pixels",
+        "pca",
+        "patches",
+    ),
 )
 REFERENCE = "supcon"
 """The method that learns from labels; it has a separate colour."""
@@ -120,7 +131,7 @@ def label_lines(
 
     Call it last: the distance of names depends on the final height of the panels.
     """
-    figure.draw_without_rendering()
+    lay_out(figure)
     for panel, found in zip(axes, labels, strict=True):
         if found:
             values, texts, colours = zip(*found, strict=True)
@@ -129,7 +140,7 @@ def label_lines(
 
 def room_for_labels(figure: Figure, axes: Axes) -> int:
     """Return the number of names that fit right of a panel."""
-    figure.draw_without_rendering()
+    lay_out(figure)
     return int(axes.get_window_extent().height / figure.dpi / LABEL_HEIGHT)
 
 
@@ -145,7 +156,7 @@ def legend(figure: Figure, handles: Sequence[Any]) -> None:
             handlelength=2,
             columnspacing=1.2,
         )
-        figure.draw_without_rendering()
+        lay_out(figure)
         if columns == 1 or shown.get_window_extent().width <= figure.bbox.width:
             rows = -(-len(handles) // columns)
             figure.set_figheight(figure.get_figheight() + 0.1 + LABEL_HEIGHT * rows)

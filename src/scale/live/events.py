@@ -1,0 +1,185 @@
+"""Events: what is new and stays for a while opens one; a person may call it normal."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from scale._errors import InputError
+from scale._names import check_one_of
+from scale.live.known import Known
+from scale.live.novelty import Judgement
+from scale.live.store import Store
+
+State = Literal["open", "closed", "dismissed"]
+STATES: tuple[State, ...] = ("open", "closed", "dismissed")
+NEW = "new"
+SHOWN = 6  # images of an event that are known at once when it is dismissed
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something new that stayed for a while.
+
+    Parameters
+    ----------
+    id, kind
+        Its number, and what it is: "new".
+    image
+        The image with which it was noticed.
+    opened, closed
+        When that image was taken, and when nothing was new any more; None while it is open.
+    state
+        open, closed, or dismissed by a person as normal.
+    score, threshold
+        How new the image is; it is new above the threshold.
+    count
+        Images that were new.
+    nearest
+        The nearest known images and their distances: why it is new.
+    images
+        The first images that were new.
+    """
+
+    id: int
+    kind: str
+    image: int
+    opened: float
+    closed: float | None
+    state: State
+    score: float
+    threshold: float
+    count: int
+    nearest: tuple[tuple[int, float], ...]
+    images: tuple[int, ...]
+
+    @classmethod
+    def of(cls, row: sqlite3.Row) -> Event:
+        """Return the event of a row of the table."""
+        values = {name: row[name] for name in row.keys() if name != "why"}  # noqa: SIM118
+        why = json.loads(row["why"] or "{}")
+        nearest = tuple((int(one), float(far)) for one, far in why.get("nearest", ()))
+        return cls(**values, nearest=nearest, images=tuple(why.get("images", ())))
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When something new becomes an event, in images of one scene.
+
+    Parameters
+    ----------
+    persist
+        Images in a row that have to be new.
+    quiet
+        Images in a row that are not new, after which an event ends.
+    cool_down
+        Images after the end of an event during which no other begins.
+    """
+
+    persist: int = 6
+    quiet: int = 16
+    cool_down: int = 64
+
+
+@dataclass
+class Tracker:
+    """The novelty of one scene so far: what is known, and the event that is going on."""
+
+    known: Known = field(default_factory=Known)
+    run: list[int] = field(default_factory=list)  # the last images, if they were new
+    still: int = 0  # images since the last new one
+    cool: int = 0  # images for which no event may begin
+    event: int | None = None
+
+    def state(self) -> dict[str, Any]:
+        """Return the state for JSON."""
+        own = {name: getattr(self, name) for name in ("run", "still", "cool", "event")}
+        return {**own, "known": self.known.state()}
+
+
+def advance(
+    tracker: Tracker,
+    judged: Sequence[Judgement],
+    taken: dict[int, float],
+    patience: Patience,
+    db: sqlite3.Connection,
+) -> list[int]:
+    """Follow the judgements of a scene; write events and return those that were opened."""
+    opened = []
+    for one in judged:
+        new = one.score > 1
+        tracker.run = [*tracker.run, one.id] if new else []
+        tracker.still = 0 if new else tracker.still + 1
+        tracker.cool = max(tracker.cool - 1, 0)
+        if tracker.event is not None:
+            _go_on(tracker, new, taken[one.id], patience, db)
+        elif len(tracker.run) >= patience.persist and not tracker.cool:
+            tracker.event = _open(tracker, one, taken[one.id], db)
+            opened.append(tracker.event)
+    return opened
+
+
+def _open(tracker: Tracker, one: Judgement, when: float, db: sqlite3.Connection) -> int:
+    why = json.dumps({"nearest": one.nearest, "images": tracker.run[-SHOWN:]})
+    made = db.execute(
+        "INSERT INTO events (kind, image, opened, state, score, threshold, count, why) "
+        "VALUES (?, ?, ?, 'open', ?, 1.0, ?, ?)",
+        (NEW, one.id, when, round(one.score, 4), len(tracker.run), why),
+    )
+    return int(made.lastrowid or 0)
+
+
+def _go_on(
+    tracker: Tracker, new: bool, when: float, patience: Patience, db: sqlite3.Connection
+) -> None:
+    if new:
+        db.execute("UPDATE events SET count = count + 1 WHERE id = ?", (tracker.event,))
+    elif tracker.still >= patience.quiet:
+        db.execute(
+            "UPDATE events SET state = 'closed', closed = ? WHERE id = ? AND state = 'open'",
+            (when, tracker.event),
+        )
+        tracker.event, tracker.cool = None, patience.cool_down
+
+
+class EventLog:
+    """The events in a store.
+
+    Parameters
+    ----------
+    store
+        The store.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def all(self, state: str | None = None) -> list[Event]:
+        """Return events in the order in which they were opened, of one state or all."""
+        if state is not None:
+            check_one_of("state", state, STATES)
+        sql = "SELECT * FROM events WHERE state = ? OR ? IS NULL ORDER BY id"
+        return [Event.of(row) for row in self.store.query(sql, state, state)]
+
+    def get(self, number: int) -> Event:
+        """Return an event."""
+        rows = self.store.query("SELECT * FROM events WHERE id = ?", number)
+        if not rows:
+            raise InputError(
+                f"there is no event {number} in {self.store.folder}; scale events lists them"
+            )
+        return Event.of(rows[0])
+
+    def dismiss(self, number: int) -> Event:
+        """Call what an event shows normal; a watcher, now or later, then knows its images."""
+        event = self.get(number)
+        with self.store.transaction() as db:
+            db.execute(
+                "UPDATE events SET state = 'dismissed', closed = COALESCE(closed, (SELECT "
+                "MAX(taken) FROM images)) WHERE id = ?",
+                (event.id,),
+            )
+        return self.get(number)

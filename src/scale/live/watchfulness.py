@@ -1,0 +1,136 @@
+"""Follows the novelty of every scene while a watcher learns, and keeps its place in the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from scale._errors import NonFiniteFeaturesError
+from scale.live.events import Event, EventLog, Patience, Tracker, advance
+from scale.live.known import Known
+from scale.live.layout import Layouts, layouts
+from scale.live.novelty import Judgement, features, judge
+from scale.live.rows import scenes, times
+from scale.live.store import Store
+from scale.methods import Learner
+
+KEY = "novelty"  # of the state in the table `meta`
+
+
+class Watchfulness:
+    """Judges each batch before it is learned, once, also if it is learned again after a kill.
+
+    Parameters
+    ----------
+    store
+        The store.
+    patience
+        When something new becomes an event.
+    """
+
+    def __init__(self, store: Store, patience: Patience | None = None) -> None:
+        self.store = store
+        self.patience = patience or Patience()
+        self.log = EventLog(store)
+        self.failed = 0  # batches that could not be judged, because the learner diverged
+        self._next: int  # step of the next batch to judge
+        self._trackers: dict[int, Tracker]  # by scene
+        self._dismissed: set[int]  # events whose images are known
+        self._load()
+
+    def look(
+        self, step: int, ids: Sequence[int], images: npt.NDArray[np.uint8], learner: Learner
+    ) -> list[Event]:
+        """Judge a batch with the learner that has learned `step` batches; return new events."""
+        if step < self._next:  # it was judged before a kill
+            return []
+        try:
+            opened = self._look(step, ids, images, learner)
+        except NonFiniteFeaturesError:
+            self.failed += 1
+            self._load()
+            return []
+        except BaseException:  # a full disk: what was not written did not happen
+            self._load()
+            raise
+        return [self.log.get(number) for number in opened]
+
+    def known(self, scene: int) -> Known | None:
+        """Return what a scene is known to show."""
+        tracker = self._trackers.get(scene)
+        return None if tracker is None else tracker.known
+
+    def _look(
+        self, step: int, ids: Sequence[int], images: npt.NDArray[np.uint8], learner: Learner
+    ) -> list[int]:
+        own = dict(zip(ids, images, strict=True))
+
+        def embed(numbers: Sequence[int]) -> npt.NDArray[np.float32]:
+            others = [one for one in numbers if one not in own]
+            read = dict(zip(others, self.store.pixels(others), strict=True)) if others else {}
+            return features(learner, np.stack([(own | read)[one] for one in numbers]))
+
+        self._take_dismissed()
+        facts = scenes(self.store, ids)
+        judged: dict[int, list[Judgement]] = {}
+        for scene in dict.fromkeys(scene for scene, _ in facts.values()):
+            known = self._trackers.setdefault(scene, Tracker()).known
+            self._forget(known)
+            some = [one for one in ids if facts[one][0] == scene]
+            judged[scene] = judge(known, some, np.stack([own[one] for one in some]), embed)
+        taken = {one: when for one, (_, when) in facts.items()}
+        self._next = step + 1
+        with self.store.transaction() as db:
+            opened = [
+                number
+                for scene, some in judged.items()
+                for number in advance(self._trackers[scene], some, taken, self.patience, db)
+            ]
+            self._save()
+        return opened
+
+    def _take_dismissed(self) -> None:
+        """Know the images of events that a person called normal since the last batch."""
+        for event in self.log.all("dismissed"):
+            if event.id in self._dismissed:
+                continue
+            self._dismissed.add(event.id)
+            for number, layout in _layouts(self.store, event.images).items():
+                scene = scenes(self.store, [number])[number][0]
+                self._trackers.setdefault(scene, Tracker()).known.accept(number, layout)
+            for tracker in self._trackers.values():
+                if tracker.event == event.id:
+                    tracker.event, tracker.run = None, []
+
+    def _forget(self, known: Known) -> None:
+        numbers = [seen.id for seen in (*known.all(), *known.waiting)]
+        known.forget(set(numbers) - set(times(self.store, numbers)))
+
+    def _save(self) -> None:
+        state = {
+            "next": self._next,
+            "dismissed": sorted(self._dismissed),
+            "scenes": {str(one): tracker.state() for one, tracker in self._trackers.items()},
+        }
+        self.store.set_meta(KEY, json.dumps(state))
+
+    def _load(self) -> None:
+        self._next, self._trackers, self._dismissed = 0, {}, set()
+        text = self.store.get_meta(KEY)
+        if text is None:
+            return
+        state = json.loads(text)
+        self._next, self._dismissed = state["next"], set(state["dismissed"])
+        for scene, saved in state["scenes"].items():
+            known = Known.restored(
+                saved.pop("known"), lambda numbers: _layouts(self.store, numbers)
+            )
+            self._trackers[int(scene)] = Tracker(known=known, **saved)
+
+
+def _layouts(store: Store, numbers: Sequence[int]) -> dict[int, Layouts]:
+    there = list(times(store, list(dict.fromkeys(numbers))))
+    return dict(zip(there, layouts(store.pixels(there)), strict=True)) if there else {}

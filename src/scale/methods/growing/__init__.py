@@ -1,0 +1,1 @@
+"""Parts that grow with the stream: centroids, layers of units, a test for drift."""

@@ -1,0 +1,1 @@
+"""Parts for frames in the order of time: motion, and a point of attention."""

@@ -1,0 +1,74 @@
+"""The comparison of several runs: a table with intervals, and curves and classes by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scale.bench import Record
+from scale.bench.records import read_run
+from scale.evaluate.measures import MEASURES
+from scale.report.groups import Group, make_groups
+from scale.report.page.series import rounded
+from scale.report.paired import mean_interval
+
+SHOWN = ("knn", "linear", "acc", "average", "forgetting", "time", "memory")
+
+
+def comparison(folders: Sequence[Path]) -> dict[str, Any]:
+    """Return rows of finished runs over seeds: measures with 95 % intervals, curves, classes."""
+    records = [read_run(folder) for folder in folders if (folder / "summary.json").is_file()]
+    groups = make_groups(records) if records else []
+    titles = {
+        name: MEASURES[name].title for name in SHOWN if any(group.values(name) for group in groups)
+    }
+    return {
+        "unfinished": len(folders) - len(records),
+        "columns": titles,
+        "rows": [_row(group, list(titles)) for group in groups],
+    }
+
+
+def _row(group: Group, names: list[str]) -> dict[str, Any]:
+    return {
+        "place": f"{group.dataset} {group.stream}",
+        "name": group.name,
+        "seeds": group.seeds,
+        "values": {name: _value(group, name) for name in names},
+        "curve": _curve(list(group.records.values())),
+        "perClass": _per_class(list(group.records.values())),
+        "classes": next(iter(group.records.values())).get("data", {}).get("class_names", []),
+    }
+
+
+def _value(group: Group, name: str) -> dict[str, Any] | None:
+    values = group.values(name)
+    if not values:
+        return None
+    interval = mean_interval(values)
+    return {
+        "mean": rounded(float(np.mean(values)), 6),
+        "low": None if interval is None else rounded(interval[0], 6),
+        "high": None if interval is None else rounded(interval[1], 6),
+    }
+
+
+def _curve(records: Sequence[Record]) -> dict[str, Any] | None:
+    """Return the mean kNN over seeds at the positions that all have."""
+    curves = [record.get("curve") for record in records]
+    found = [curve for curve in curves if isinstance(curve, dict) and curve.get("knn")]
+    if not found or any(curve["position"] != found[0]["position"] for curve in found):
+        return None
+    knn = np.mean([curve["knn"] for curve in found], 0)
+    return {"position": found[0]["position"], "knn": [rounded(float(value)) for value in knn]}
+
+
+def _per_class(records: Sequence[Record]) -> list[float | None]:
+    rows = [record["summary"].get("knn_per_class") for record in records]
+    rows = [row for row in rows if row]
+    if not rows or any(len(row) != len(rows[0]) for row in rows):
+        return []
+    return [rounded(float(value), 4) for value in np.mean(rows, 0)]

@@ -1,0 +1,93 @@
+"""``scale watch`` and ``scale status``, as a user types them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from scale.cli import main
+from scale.commands.watch import parse_watch
+from scale.live import Store
+from tests.live.tools import make_images
+
+SMALL = ["--method", "patches", "--batch-size", "8", "--image-size", "16", "--poll-seconds", "0.05"]
+
+
+def watch(tmp_path, *more: str) -> int:
+    return main(["watch", *more, "--out", str(tmp_path / "live")])
+
+
+def test_a_folder_is_learned_once_and_its_status_shown(tmp_path, capsys):
+    make_images(tmp_path / "in", 12)
+    assert watch(tmp_path, str(tmp_path / "in"), "--once", *SMALL) == 0
+    assert "the learner is saved in" in capsys.readouterr().out
+    assert main(["status", str(tmp_path / "live")]) == 0
+    shown = capsys.readouterr().out
+    assert "state        stopped" in shown
+    assert "2 batches" in shown
+    assert main(["status", str(tmp_path / "live"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["images"], found["step"], found["state"]) == (12, 2, "stopped")
+
+
+def test_the_folder_remembers_sources_and_options(tmp_path):
+    make_images(tmp_path / "in", 4)
+    assert watch(tmp_path, str(tmp_path / "in"), "--once", *SMALL) == 0
+    place, config = parse_watch(["--out", str(tmp_path / "live")])
+    assert place.sources == (str(tmp_path / "in"),)
+    assert (config.method, config.batch_size, config.image_size) == ("patches", 8, 16)
+
+
+def test_parameters_of_the_method_are_options():
+    arguments = ["in", "--out", "x", "--encoder", "cnn", "--steps-per-batch", "2"]
+    _, config = parse_watch(arguments)
+    assert (config.params["encoder"], config.params["steps_per_batch"]) == ("cnn", 2)
+    assert parse_watch(["in", "--out", "x"])[1].params["steps_per_batch"] == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--out", "{}/live"], "say what to watch"),
+        (["{}/nothing", "--out", "{}/live"], "there is no"),
+        (["{}", "--out", "{}/live", "--every", "5"], "add s or f"),
+        (["{}", "--out", "{}/live", "--cpu", "7"], "cpu must be"),
+        (["{}", "--out", "{}/live", "--method", "no"], "no"),
+        (["{}"], "--out"),
+    ],
+)
+def test_a_mistake_is_one_line_and_makes_nothing(tmp_path, capsys, arguments, why):
+    assert main(["watch", *(one.format(tmp_path) for one in arguments)]) == 2
+    told = capsys.readouterr().err
+    assert why in told
+    assert told.count("\n") == 1
+    assert not (tmp_path / "live").exists()
+
+
+def test_the_status_of_nothing_is_a_mistake(tmp_path, capsys):
+    assert main(["status", str(tmp_path)]) == 2
+    assert "holds no live learner" in capsys.readouterr().err
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
+    make_images(tmp_path / "in", 12)
+    out = tmp_path / "live"
+    command = [sys.executable, "-m", "scale", "watch", str(tmp_path / "in"), "--out", str(out)]
+    process = subprocess.Popen(
+        [*command, *SMALL], stderr=subprocess.PIPE, text=True, env={**os.environ}
+    )
+    while process.poll() is None and not (out / "status.json").exists():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    assert process.returncode == 130, told
+    assert f"go on with the same command, or: scale watch --out {out}" in told
+    with Store(out) as store:
+        assert len(store.query("SELECT id FROM images")) == 12
+    assert (out / "learner.safetensors").is_file()

@@ -1,0 +1,156 @@
+"""The campaign of `make chaos`: what it derives and judges, and its short form."""
+
+import dataclasses
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from chaos import execute, parser, record, values
+from chaos.damage import edit, every_kind
+from chaos.execute import Around, Outcome, call
+from chaos.fence import FULL, device
+from chaos.judge import Case, Finding, Result, judge, without_numbers
+from chaos.report import Campaign
+
+from scale.methods import METHODS
+
+
+def outcome(status=0, out="", err="", **more):
+    return Outcome(status, None, out, err, 0.0, **more)
+
+
+def kinds(findings):
+    return [finding.kind for finding in findings]
+
+
+def test_every_command_and_every_parameter_of_every_method_is_an_option():
+    found = parser.options()
+    assert {option.command for option in found} >= {("run",), ("bench",), ("data", "get")}
+    for name in METHODS:
+        method = METHODS[name]
+        taken = {option.name for option in found if option.method == name}
+        assert taken == {field.name for field in dataclasses.fields(method)} - {"seed"}
+
+
+def test_every_option_that_takes_a_value_has_one_that_must_be_refused():
+    for option in parser.options():
+        if option.kind != "flag" and option.name not in values.FREE_TEXT:
+            assert any(wrong for _, wrong in values.values(option)), option.subject
+
+
+def test_a_traceback_a_silence_and_a_hang_are_failures_and_a_message_is_not(tmp_path):
+    frame = '  File "/a/src/scale/x/y.py", line 3, in f'
+    trace = f"Traceback (most recent call last):\n{frame}\nKeyError: 1"
+    found = judge(outcome(1, err=trace), tmp_path)
+    assert kinds(found) == ["traceback"]
+    assert found[0].what == "x/y.py f: KeyError: 1"
+    assert kinds(judge(outcome(0), tmp_path, must_refuse=True)) == ["silent"]
+    assert kinds(judge(outcome(None, hung=True), tmp_path)) == ["hang"]
+    assert kinds(judge(outcome(2), tmp_path)) == ["mute"]
+    assert kinds(judge(outcome(2, err="scale: \x1b[31m"), tmp_path)) == ["control"]
+    assert judge(outcome(2, err="scale: no such file"), tmp_path, must_refuse=True) == []
+
+
+def test_the_log_of_a_failed_run_is_read_too(tmp_path):
+    (tmp_path / "log.txt").write_text("Traceback (most recent call last):\nKeyError: 1")
+    assert kinds(judge(outcome(1, out="1 failed"), tmp_path)) == ["traceback"]
+
+
+def test_failures_that_differ_in_numbers_and_names_are_one_defect():
+    assert without_numbers("'a' at 3 of /x/y") == without_numbers("'b' at 14 of /z")
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.toml", "a.py", "a.txt"])
+def test_every_damage_of_a_text_file_can_be_done(name, tmp_path):
+    path = tmp_path / name
+    for damage in every_kind(path, []):
+        path.write_text('{"a": [1, {"b": "x"}]}\n' if "json" in name else "a = 1\nb = 2\n")
+        damage.apply(path, random.Random(0))
+        if path.is_dir():
+            (path / "x").unlink()
+            path.rmdir()
+        path.unlink(missing_ok=True)
+
+
+def test_an_edit_changes_one_entry():
+    table = {"a": 1, "b": {"c": "x"}}
+    for how in ("type", "value", "delete", "add"):
+        copy = {"a": 1, "b": {"c": "x"}}
+        assert edit(copy, random.Random(0), how) != table
+
+
+def test_a_child_gives_its_output_its_status_and_its_end(tmp_path):
+    folder = tmp_path / "a"
+    folder.mkdir()
+
+    def speak():
+        os.write(1, b"hello")
+        return 3
+
+    ended = call(speak, folder)
+    assert (ended.status, ended.out, ended.hung) == (3, "hello", False)
+    assert call(lambda: os.kill(os.getpid(), 9), folder).signal == 9
+    assert call(signal.pause, folder, Around(seconds=0.1)).hung
+
+
+def test_a_child_may_not_write_outside_the_folder_of_the_campaign(tmp_path, monkeypatch):
+    base, log, other = tmp_path / "base", tmp_path / "base" / "log.txt", tmp_path / "other.txt"
+    (base / "a").mkdir(parents=True)
+    other.write_text("mine")
+    monkeypatch.setattr(execute, "FENCE", {"base": base, "log": log})
+
+    def attempt(act):
+        log.unlink(missing_ok=True)
+        return call(act, base / "a").status == 1 and str(other) in log.read_text()
+
+    (base / "a" / "link").symlink_to(other)
+    for act in (
+        lambda: other.write_text("x"),
+        lambda: Path("link").write_text("x"),
+        other.unlink,
+        lambda: Path("new").rename(other),
+        lambda: os.truncate(other, 0),
+    ):
+        (base / "a" / "new").write_text("new")
+        assert attempt(act)
+    assert other.read_text() == "mine"
+    ended = call(
+        lambda: Path("inside").write_text("x") and Path("/dev/null").write_text(""), base / "a"
+    )
+    assert ended.status == 0
+    assert (base / "a" / "inside").exists()
+
+
+def test_a_device_is_made_in_the_folder_of_the_case(tmp_path):
+    device(tmp_path / "full", FULL)
+    with pytest.raises(OSError, match="No space left"):
+        (tmp_path / "full").write_text("x")
+
+
+def test_a_record_has_a_line_for_each_part_and_a_table_sums_the_seeds(tmp_path):
+    path = tmp_path / "chaos.jsonl"
+    for seed in range(2):
+        campaign = Campaign(seed)
+        case = Case("kills", "one", "run", lambda _: Result())
+        campaign.add(case, Result([Finding("loss", "it is gone")] * seed, 1, 3, 2))
+        record.append(campaign, "kills", path)
+    head, _, row, total = record.table(path).splitlines()
+    assert head.startswith("| part | commit | seeds | cases | kills |")
+    assert "| 0 1 | 2 | 6, 4 at checkpoints | 1 loss |" in row
+    assert "| 2 | 6, 4 at checkpoints | 1 loss |" in total
+
+
+@pytest.mark.slow
+def test_the_short_campaign_finds_nothing():
+    done = subprocess.run(
+        [sys.executable, "-m", "chaos", "--short"],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
