@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,6 +30,20 @@ def pytest_configure() -> None:
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep the user's cache out of the tests."""
     os.environ["SCALE_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture
+def default_signals() -> Iterator[None]:
+    """Let signals act on the test and its children also under nohup and in background jobs."""
+    defaults = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+        signal.SIGHUP: signal.SIG_DFL,
+    }
+    before = {number: signal.signal(number, action) for number, action in defaults.items()}
+    yield
+    for number, action in before.items():
+        signal.signal(number, action)
 
 
 @pytest.fixture

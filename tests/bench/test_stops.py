@@ -62,6 +62,7 @@ def test_a_killed_bench_goes_on_with_the_run_it_was_at(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("default_signals")
 def test_an_interrupted_bench_saves_its_runs_and_names_the_command_that_goes_on(
     bench: Bench, unbroken: Path, tmp_path: Path, records: Read
 ) -> None:
@@ -81,6 +82,7 @@ def test_an_interrupted_bench_saves_its_runs_and_names_the_command_that_goes_on(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("default_signals")
 def test_a_bench_without_a_reader_goes_on_and_a_hangup_saves_it(
     bench: Bench, unbroken: Path, tmp_path: Path, records: Read
 ) -> None:

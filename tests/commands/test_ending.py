@@ -143,6 +143,7 @@ def test_a_value_of_the_wrong_kind_is_named(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("default_signals")
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_libraries_are_imported_ends_in_one_line(
     sig: signal.Signals, tmp_path: Path

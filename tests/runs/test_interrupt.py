@@ -12,6 +12,8 @@ from scale.runs import RunConfig, RunInterrupted, run
 from scale.runs.interrupt import Interrupts
 from tests.runs.conftest import Lines, make_photos
 
+pytestmark = pytest.mark.usefixtures("default_signals")
+
 PARAMS = {"encoder": "cnn", "augmentation": "mnist", "steps_per_batch": 1}
 
 

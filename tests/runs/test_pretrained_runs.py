@@ -66,6 +66,7 @@ def test_frozen_as_a_method_is_its_own_floor(weights, small_set, tmp_path):
     assert summary["knn"] == summary["floors"]["frozen"]["knn"]
 
 
+@pytest.mark.usefixtures("default_signals")
 def test_a_stopped_run_goes_on_without_the_weights(weights, small_set, tmp_path):
     whole = run(config(weights, small_set), tmp_path / "whole")
     with pytest.raises(RunInterrupted):
@@ -76,6 +77,7 @@ def test_a_stopped_run_goes_on_without_the_weights(weights, small_set, tmp_path)
     assert resumed["guard"] == whole["guard"]
 
 
+@pytest.mark.usefixtures("default_signals")
 def test_weights_that_changed_before_the_first_checkpoint_are_refused(weights, small_set, tmp_path):
     out = tmp_path / "run"
     with pytest.raises(RunInterrupted):

@@ -72,6 +72,7 @@ def test_killed_before_the_first_checkpoint_starts_again(
     assert_same_run(out, unbroken)
 
 
+@pytest.mark.usefixtures("default_signals")
 @pytest.mark.parametrize(
     "sig", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )

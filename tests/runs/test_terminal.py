@@ -56,6 +56,7 @@ def test_a_run_whose_output_is_lost_goes_on_to_its_end(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("default_signals")
 def test_ctrl_c_that_ends_the_reader_too_saves_and_says_how_to_go_on(
     command: Command, unbroken: Path, tmp_path: Path
 ) -> None:
@@ -76,6 +77,7 @@ def test_ctrl_c_that_ends_the_reader_too_saves_and_says_how_to_go_on(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("default_signals")
 @pytest.mark.parametrize(("nohup", "status"), [(False, 130), (True, 0)])
 def test_a_terminal_that_is_closed_saves_the_run_unless_hangups_are_ignored(
     nohup: bool, status: int, command: Command, unbroken: Path, tmp_path: Path
