@@ -18,6 +18,7 @@ from scale.methods.core.checks import Count, Fraction, Positive, Weight, check_m
 from scale.methods.core.encoders import WithEncoder
 from scale.methods.core.facts import Costs
 from scale.methods.core.group import Group
+from scale.methods.core.muon import Muon
 from scale.methods.core.past import Past
 from scale.methods.core.precision import Precision, chosen, compute_in
 from scale.methods.core.seeds import generators
@@ -31,7 +32,7 @@ class ContrastiveLearner(WithEncoder):
     """A learner with an encoder and a projector, trained by gradient updates.
 
     A method defines `learn`. It loops over `updates`, which draws two views of every stream image.
-    `project` returns their projections z, and `step` makes one SGD update.
+    `project` returns their projections z, and `step` makes one update.
 
     Attributes
     ----------
@@ -59,12 +60,14 @@ class ContrastiveLearner(WithEncoder):
     """Updates for each stream batch. Lower it when images arrive faster than they are learned."""
     views: Literal["once", "anew"] = "anew"
     """Draw views of stream images once per batch, or anew for each update; once is faster."""
+    optimizer: Literal["sgd", "muon"] = "sgd"
+    """SGD with momentum, or Muon: orthogonal steps, which learn more from each update."""
     lr: Weight = 0.03
-    """Learning rate of SGD. Lower it if the loss becomes NaN."""
+    """Learning rate. Lower it if the loss becomes NaN."""
     momentum: Fraction = 0.9
-    """Momentum of SGD."""
+    """Momentum of the optimiser."""
     weight_decay: Weight = 1e-4
-    """Weight decay of SGD."""
+    """Weight decay of the optimiser."""
     precision: Precision = "fp32"
     """Numbers that encoder and projector multiply: bf16 is faster where the processor has it, auto
     uses it there. Weights, losses and memory are always fp32."""
@@ -113,7 +116,8 @@ class ContrastiveLearner(WithEncoder):
 
     def make_optimizer(self) -> torch.optim.Optimizer:
         """Return a fresh optimiser of the trained parameters."""
-        return torch.optim.SGD(
+        kind = Muon if self.optimizer == "muon" else torch.optim.SGD
+        return kind(
             self.trained(), lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay
         )
 

@@ -78,7 +78,7 @@ class FromPretrained(Host):
         optimizer = super().make_optimizer()
         if self.weights_ is not None:
             for group in optimizer.param_groups:
-                group["lr"] = SLOWER * self.lr
+                group["lr"] *= SLOWER
         return optimizer
 
     def setup_care(self) -> None:
