@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import http.server
 import os
+import struct
 import threading
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from scale._errors import InputError
 from scale.live import Store, Watcher
 from scale.live.gate import Gate
 from scale.live.stream import StreamReader
+from scale.live.video import pixels_of
 from tests.live.test_folder import until
 from tests.live.test_watcher import FAST
 from tests.live.tools import TINY, make_video, watch
@@ -49,6 +51,31 @@ def test_every_counts_seconds_or_frames(tmp_path, every, taken):
     with Store(tmp_path / "live") as store:
         assert len(store.query("SELECT id FROM images")) == taken
     assert counts(tmp_path / "live") == {"every": 12 - taken}
+
+
+def test_times_that_go_back_a_little_do_not_make_frames_due():
+    gate = Gate(dataclasses.replace(TINY, every="0.5s"))
+    times = [0.04, 0.16, 0.24, 0.2, 0.28, 0.36, 0.32, 0.48, 0.44, 0.56, 0.52, 0.64]
+    assert [one for one in times if gate.is_due(one)] == [0.04, 0.56]
+    assert gate.is_due(-3600.0)  # the clock was set back
+    assert not gate.is_due(-3600.1)
+
+
+def test_a_portrait_that_lies_in_the_file_is_turned(tmp_path):
+    path, turned = make_video(tmp_path / "film.mp4", 4), tmp_path / "turned.mp4"
+    upright = struct.pack(">9i", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
+    clockwise = struct.pack(">9i", 0, 1 << 16, 0, -(1 << 16), 0, 0, 0, 0, 1 << 30)
+    head, found, tail = path.read_bytes().rpartition(upright)
+    assert found
+    turned.write_bytes(head + clockwise + tail)
+    frames = []
+    for one in (path, turned):
+        with av.open(str(one)) as container:
+            frames.append(pixels_of(next(container.decode(video=0))))
+    assert np.array_equal(frames[1], np.rot90(frames[0], -1))
+    watch(tmp_path / "live", [turned])
+    with Store(tmp_path / "live") as store:
+        assert {tuple(row) for row in store.query("SELECT width, height FROM images")} == {(48, 64)}
 
 
 def test_videos_come_one_after_the_other(tmp_path):

@@ -59,8 +59,9 @@ class Gate:
             return True
         if self.every.unit == "f":
             return number % int(self.every.amount) == 0
-        # A clock that was set back starts anew. Times of frames are rounded.
-        due = self.last is None or not 0 <= taken - self.last < self.every.amount - 1e-3
+        # A clock that was set back starts anew. Times of frames are rounded, and those of some
+        # videos go back a little: frames are not always stored in the order they are shown in.
+        due = self.last is None or abs(taken - self.last) >= self.every.amount - 1e-3
         if due:
             self.last = taken
         return due

@@ -127,14 +127,15 @@ def check_file_is_video(path: str) -> None:
 
 
 def pixels_of(frame: Any) -> Frame:
-    """Return a decoded frame as (H, W, 3), at most 1920 pixels a side."""
+    """Return a decoded frame upright as (H, W, 3), at most 1920 pixels a side."""
     scale = min(LARGEST_SIDE / max(frame.width, frame.height), 1)
     size = (max(round(frame.width * scale), 1), max(round(frame.height * scale), 1))
     try:
         pixels = frame.reformat(*size, format="rgb24").to_ndarray()
     except (ValueError, OSError, MemoryError) as error:
         raise BadImageError(str(error)) from error
-    return np.asarray(pixels)
+    # Phones store portraits lying down, with the angle to turn them by, counter-clockwise.
+    return np.rot90(np.asarray(pixels), round(frame.rotation / 90))
 
 
 def seconds_of(frame: Any, number: int) -> float:
