@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) torch setuptools
-	$(PIP) --no-build-isolation -e '.[dev,hub,mqtt,onnx,pretrained,ray,search,serve,tensorboard,video]'
+	$(PIP) --no-build-isolation -e '.[datasets,dev,hub,mqtt,onnx,pretrained,ray,search,serve,tensorboard,video]'
 	touch $@
 
 demo: .venv/ready

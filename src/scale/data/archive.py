@@ -19,6 +19,7 @@ from scale.data.file_list import Changes, FileList
 from scale.data.listing import fingerprint, walk
 from scale.data.parquet import encoded_rows
 from scale.data.pixels import BadImageError, Pixels, read_pixels, resize_all, stack_pixels, to_rgb
+from scale.data.webdataset import Index
 
 Block = tuple[npt.NDArray[np.uint8], list[Skipped]]  # (n, C, H, W), and those that are not in it
 
@@ -170,6 +171,34 @@ class Rows(Archive):
 
     def _file_of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         return np.searchsorted(self.ends, rows, side="right").astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Members(Archive):
+    """Images in webdataset shards."""
+
+    source: str
+    index: Index
+    digest: str = ""
+
+    @property
+    def total(self) -> int:  # type: ignore[override]
+        return len(self.index.names)
+
+    def pieces(self, start: int, stop: int, size: int) -> Iterator[Piece]:
+        items = self.index.items(start, stop)
+        for at in range(start, stop, size):
+            yield Piece(at, [next(items) for _ in range(min(size, stop - at))])
+
+    def part(self, start: int, stop: int) -> Members:
+        return Members(self.source, self.index.part(start, stop))
+
+    def columns(self, start: int, stop: int) -> dict[str, list[Any]]:
+        places = self.index.places[start:stop].tolist()
+        return {
+            "source": [str(self.index.files[shard]) for shard, *_ in places],
+            "index": [number for *_, number in places],
+        }
 
 
 @dataclass(frozen=True, eq=False)

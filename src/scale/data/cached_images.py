@@ -30,11 +30,12 @@ def cached_images(encoded: Encoded, options: LoadOptions, *, keep: bool = True) 
     options
         How to load them.
     keep
-        Use the cache. False for a single image, which is decoded faster than it is cached.
+        Use the cache. False for a single image, which is decoded faster than it is cached, and for
+        what must not be written to disk.
     """
     entry = _cached(encoded, options) if keep else None
     if entry is None:
-        entry = _decode_to_memory(encoded, options)
+        entry = _decode_to_memory(encoded, options, ", for which the cache has no space," * keep)
     if entry.skipped and options.on_bad == "stop":
         raise refuse(entry.skipped[0])
     labels = encoded.labels
@@ -67,8 +68,8 @@ def _cached(encoded: Encoded, options: LoadOptions) -> Entry | None:
     return entry
 
 
-def _decode_to_memory(encoded: Encoded, options: LoadOptions) -> Entry:
-    sink = _MemorySink(encoded.source)
+def _decode_to_memory(encoded: Encoded, options: LoadOptions, why: str) -> Entry:
+    sink = _MemorySink(f"a copy of the decoded images of {encoded.source}{why}")
     _, skipped = decode(encoded, options, sink)
     return Entry(np.concatenate(sink.blocks), skipped)
 
@@ -76,14 +77,13 @@ def _decode_to_memory(encoded: Encoded, options: LoadOptions) -> Entry:
 class _MemorySink:
     """Keeps blocks in memory; refuses images that do not fit before it reads them all."""
 
-    def __init__(self, source: str) -> None:
-        self._source = source
+    def __init__(self, what: str) -> None:
+        self._what = what
         self.blocks: list[npt.NDArray[np.uint8]] = []
 
     def start(self, nbytes: int) -> None:
         self.blocks.clear()
-        what = f"a copy of the decoded images of {self._source}, for which the cache has no space,"
-        check_memory(nbytes, what, "pass a smaller image_size, or free some disk space")
+        check_memory(nbytes, self._what, "pass a smaller image_size, or free some disk space")
 
     def write(self, block: npt.NDArray[np.uint8]) -> None:
         self.blocks.append(block)

@@ -1,17 +1,15 @@
-"""The columns of a parquet file: images, labels and the names of classes."""
+"""The columns of a parquet or arrow file: images, labels and the names of classes."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scale._errors import DamagedFileError, InputError, ScaleError
-from scale._files import check_file
+from scale._errors import DamagedFileError, InputError
 from scale._names import did_you_mean
+from scale.data.tables import opened
 
 
 @dataclass(frozen=True)
@@ -26,8 +24,8 @@ class Columns:
     @classmethod
     def of(cls, file: Path, label: str | None) -> Columns:
         """Read the schema of a file; `label` None takes the file's only label."""
-        with opened(file) as parquet:
-            schema = parquet.schema_arrow
+        with opened(file) as table:
+            schema = table.schema
         features = _features(schema, file)
         image = _image_column(schema, features, file)
         others = [name for name in schema.names if name != image.split(".")[0]]
@@ -128,21 +126,3 @@ def _image_column(schema: Any, features: dict[str, Any], file: Path) -> str:
         f"{file} has no column of encoded images called image or img; it has: "
         f"{', '.join(schema.names)}"
     )
-
-
-@contextlib.contextmanager
-def opened(file: Path) -> Iterator[Any]:
-    """Open a parquet file; an error while it is read is a `DamagedFileError`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(check_file(file)) as parquet:
-            yield parquet
-    except ScaleError:
-        raise
-    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
-        reason = " ".join(str(error).split())
-        raise DamagedFileError(
-            f"{file} is damaged or not a parquet file ({reason}); get it again"
-        ) from error

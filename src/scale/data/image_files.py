@@ -14,21 +14,22 @@ from scale.data.decode import Encoded
 from scale.data.listing import fingerprint, walk
 from scale.data.parquet import find_splits
 from scale.data.registry import DATASETS, LoadOptions
+from scale.data.shards import find_shards
 
-_NO_IMAGES = (".npy", ".npz", ".parquet")
+_NO_IMAGES = (".npy", ".npz", ".parquet", ".arrow", ".tar")
 
 
 def image_files(source: str) -> list[Path] | None:
     """Return the image files that `source` names: one file, or all files below a folder, sorted.
 
-    Return None if `source` is a dataset's name, a file of arrays, parquet files or missing.
+    Return None if `source` is a dataset's name, arrays, parquet files, shards or missing.
     """
     path = Path(check_text("source", source)).expanduser()
     if source in DATASETS or not os.path.lexists(path):
         return None
     if not path.is_dir():
         return None if path.suffix.lower() in _NO_IMAGES else [path]
-    if find_splits(path):
+    if find_splits(path) or find_shards(path):
         return None
     files = list(walk(path))
     if not files:

@@ -14,12 +14,13 @@ from scale.data.archive import (
     Archive,
     Array,
     Files,
+    Members,
     Rows,
     digest_of_files,
     digest_of_images,
 )
 from scale.data.class_folder import split_folders
-from scale.data.columns import Columns, opened
+from scale.data.columns import Columns
 from scale.data.file_list import FileList
 from scale.data.hub import HubDataset, find_hub_folder, is_hub_id
 from scale.data.listing import walk
@@ -28,6 +29,8 @@ from scale.data.npy import read_npy
 from scale.data.parquet import check_shards, find_splits, read_labels
 from scale.data.registry import DATASETS, OnBad
 from scale.data.splits import match_split
+from scale.data.tables import opened
+from scale.data.webdataset import Index, shard_splits
 
 
 def open_archive(
@@ -40,8 +43,8 @@ def open_archive(
 ) -> Archive:
     """Return the images of a source in a fixed order.
 
-    Folders, parquet files and .npy files are read bit by bit. A .npz file and the datasets of a
-    user's own loader are loaded whole.
+    Folders, parquet, arrow and .npy files and shards are read bit by bit. A .npz file and the
+    datasets of a user's own loader are loaded whole.
 
     Parameters
     ----------
@@ -60,13 +63,17 @@ def open_archive(
     if hub is not None:
         folder = find_hub_folder(hub.hub_id) or hub.download(None)
         return _rows_of_folder(folder, split, hub.card.label, hub.card.first_classes)
+    shards = None if source in DATASETS else shard_splits(source)
+    if shards is not None:
+        files = shards[0][match_split(split or "train", shards[0], source)]
+        return Members(source, Index.of(files, None), digest_of_files(files))
     if source not in DATASETS and path.is_dir():
         if find_splits(path):
             return _rows_of_folder(path, split)
         return _files(path, split, listing)
     if source not in DATASETS and path.exists():
         match path.suffix.lower():
-            case ".parquet":
+            case ".parquet" | ".arrow":
                 match_split(split or "train", ["train", path.name.split("-")[0]], str(path))
                 return _rows([path], [path], str(path))
             case ".npy":
@@ -120,8 +127,8 @@ def _rows(
 ) -> Rows:
     counts = list[int]()
     for file in files:
-        with opened(file) as parquet:
-            counts.append(parquet.metadata.num_rows)
+        with opened(file) as table:
+            counts.append(sum(table.groups))
     chosen = np.arange(sum(counts))
     column = Columns.of_all(files, label)
     if first_classes is not None:

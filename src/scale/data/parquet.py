@@ -1,4 +1,4 @@
-"""Load images from parquet files in the layout of the Hugging Face hub."""
+"""Load images from parquet files in the layout of the hub, and from saved arrow files."""
 
 from __future__ import annotations
 
@@ -14,22 +14,41 @@ from scale._errors import InputError
 from scale.data._imageset import ImageSet
 from scale.data.arrays import number_labels
 from scale.data.cached_images import cached_images
-from scale.data.columns import Columns, opened
+from scale.data.columns import Columns
 from scale.data.decode import Encoded, Item
-from scale.data.listing import fingerprint
+from scale.data.listing import fingerprint, visible
 from scale.data.registry import LoadOptions
 from scale.data.splits import match_split
+from scale.data.tables import Table, opened
 
 _SHARD = re.compile(r"(?P<split>[A-Za-z_]+)-(?P<number>\d+)-of-(?P<total>\d+)")
 
 
 def find_splits(folder: Path) -> dict[str, list[Path]]:
-    """Return the files of each split: all `<split>-*.parquet` below `folder`."""
+    """Return the files of each split: all `<split>-*.parquet` below `folder`, or saved arrow files.
+
+    `save_to_disk` of the package `datasets` writes a `Dataset` beside `state.json`, and the splits
+    of a `DatasetDict` into sub-folders beside `dataset_dict.json`.
+    """
+    if (folder / "state.json").is_file():
+        return {"train": files} if (files := _arrow_files(folder)) else {}
+    if (folder / "dataset_dict.json").is_file():
+        saved = {one.name: _arrow_files(one) for one in visible(folder) if one.is_dir()}
+        return {split: files for split, files in saved.items() if files}
     splits: dict[str, list[Path]] = {}
     for file in sorted(folder.rglob("*.parquet")):
         if file.is_file() and not file.name.startswith("."):
             splits.setdefault(file.name.split("-")[0].removesuffix(".parquet"), []).append(file)
     return splits
+
+
+def _arrow_files(folder: Path) -> list[Path]:
+    if (folder / "indices.arrow").exists():
+        raise InputError(
+            f"{folder} was saved by an old version of datasets, as rows of another table; load it "
+            "with datasets and save it again"
+        )
+    return [file for file in visible(folder) if file.suffix == ".arrow"]
 
 
 def load_parquet_folder(
@@ -75,7 +94,9 @@ def load_parquet(
         identity=("parquet", [str(f.resolve()) for f in files], column.image, first_classes),
         fingerprint=fingerprint(files, root),
     )
-    return cached_images(encoded, options)
+    # Decoded pixels of a saved dataset at full size would be a second copy of it on disk.
+    in_cache = files[0].suffix != ".arrow" or options.image_size is not None
+    return cached_images(encoded, options, keep=in_cache)
 
 
 def count_rows(files: list[Path], label: str | None, first_classes: int | None) -> int:
@@ -104,8 +125,8 @@ def read_labels(
 def _read_column(files: list[Path], column: str) -> npt.NDArray[Any]:
     parts = []
     for file in files:
-        with opened(file) as parquet:
-            values = parquet.read(columns=[column]).column(0)
+        with opened(file) as table:
+            values = table.column(column)
             listed = values.to_pylist()
         if values.null_count:
             raise InputError(
@@ -126,23 +147,21 @@ def _has_words(file: Path, column: Columns) -> bool:
 def encoded_rows(files: list[Path], image: str, keep: npt.NDArray[np.bool_]) -> Iterator[Item]:
     start = 0
     for file in files:
-        with opened(file) as parquet:
+        with opened(file) as table:
             row = 0
-            for group in range(parquet.num_row_groups):
-                rows = parquet.metadata.row_group(group).num_rows
+            for group, rows in enumerate(table.groups):
                 kept = keep[start + row : start + row + rows]
                 if kept.any():
-                    for at, content in _group_bytes(parquet, group, image):
+                    for at, content in _group_bytes(table, group, image):
                         if kept[at]:
                             yield f"row {row + at} of {file}", content
                 row += rows
         start += row
 
 
-def _group_bytes(parquet: Any, group: int, image: str) -> Iterator[tuple[int, bytes]]:
+def _group_bytes(table: Table, group: int, image: str) -> Iterator[tuple[int, bytes]]:
     at = 0
-    for batch in parquet.iter_batches(256, row_groups=[group], columns=[image]):
-        values = batch.column(0)
+    for values in table.pieces(group, image):
         for one in values.field("bytes") if "." in image else values:
             yield at, one.as_py() or b""
             at += 1
@@ -151,8 +170,8 @@ def _group_bytes(parquet: Any, group: int, image: str) -> Iterator[tuple[int, by
 def _count_rows(files: list[Path]) -> int:
     total = 0
     for file in files:
-        with opened(file) as parquet:
-            total += parquet.metadata.num_rows
+        with opened(file) as table:
+            total += sum(table.groups)
     return total
 
 
@@ -165,7 +184,8 @@ def check_shards(files: list[Path]) -> None:
         )
     shards = [match for file in files if (match := _SHARD.match(file.name))]
     if shards and len(shards) != int(shards[0]["total"]):
+        other = "copy" if files[0].suffix == ".arrow" else "get with `scale data get`"
         raise InputError(
             f"{files[0].parent} has {len(shards)} of the {int(shards[0]['total'])} files of split "
-            f"{shards[0]['split']}; get the others with `scale data get`"
+            f"{shards[0]['split']}; {other} the others"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from PIL import Image
 
 from scale._errors import InputError, ScaleError
 from scale._names import did_you_mean
-from scale.data import card_for, image_files
+from scale.data import DATASETS, card_for, image_files
+from scale.data.webdataset import first_images
 from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
 
@@ -80,12 +82,15 @@ def default_stream_batch(dataset: str) -> int:
 def default_image_size(dataset: str) -> int | None:
     """Return the default side that images are resized to; None keeps their size.
 
-    Only images of a user's own folder are resized, if the first is larger than 64 pixels a side.
+    Only images of a user's own folder or shards are resized, if the first is larger than 64 pixels
+    a side.
     """
-    files: list[Path] = []
+    files: list[Path | io.BytesIO] = []
     with contextlib.suppress(ScaleError, OSError):  # `load_dataset` reports it
-        files = image_files(dataset) or []
-    for file in files[:LOOKED_AT]:
+        files = [*(image_files(dataset) or ())[:LOOKED_AT]]
+        if not files and dataset not in DATASETS:
+            files = [io.BytesIO(one) for one in first_images(dataset, LOOKED_AT)]
+    for file in files:
         unreadable = (OSError, ValueError, Image.DecompressionBombError)
         with contextlib.suppress(*unreadable), Image.open(file) as image:
             return OWN_SIDE if min(image.size) > OWN_SIDE else None
