@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
-import sys
+import resource
 import threading
 import time
 from datetime import UTC, datetime
@@ -16,7 +15,6 @@ import pytest
 from scale._errors import InputError, ScaleError, UnwritableError
 from scale.live import Observer, WatchConfig, Watcher, in_memory, read_status
 from scale.live.intake import Item
-from tests.live.test_exactly_once import ROOT
 from tests.live.tools import TINY, contents, make_frame, make_images, watch
 
 FAST = dataclasses.replace(TINY, method="patches", params={})
@@ -188,36 +186,25 @@ def test_memory_and_learner_agree_on_the_numbers_of_images(tmp_path):
     assert numbers == set(order)
 
 
-def test_a_full_disk_stops_images_and_loses_none(tmp_path):
+def test_a_full_disk_stops_images_and_loses_none(tmp_path, limit_files):
     """The disk is full while a file may not grow; then there is room again."""
     make_images(tmp_path / "in", 40)
     watch(tmp_path / "whole", [tmp_path / "in"])
-    code = """
-import resource, signal, sys, threading
-from pathlib import Path
-from scale.live import Watcher
-from tests.live.tools import TINY
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-def free():
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-def tell(text):
-    print(text, flush=True)
-    if "no images are taken" in text:
-        free()
-watcher = Watcher(sys.argv[1], [sys.argv[2]], config=TINY, once=True, tell=tell)
-resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, resource.RLIM_INFINITY))
-assert watcher.run()
-watcher.close()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "live"), str(tmp_path / "in")],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "no images are taken until then, and nothing is lost" in done.stdout
-    assert "there is room on the disk again" in done.stdout
+    told = []
+
+    def tell(text):
+        told.append(text)
+        if "no images are taken" in text:
+            limit_files(resource.RLIM_INFINITY)
+
+    source = [str(tmp_path / "in")]
+    watcher = Watcher(tmp_path / "live", source, config=TINY, once=True, tell=tell)
+    limit_files(150_000)
+    assert watcher.run()
+    watcher.close()
+    said = "\n".join(told)
+    assert "no images are taken until then, and nothing is lost" in said
+    assert "there is room on the disk again" in said
     assert contents(tmp_path / "live") == contents(tmp_path / "whole")
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from torch import nn
 
 from scale._errors import DamagedFileError, InputError
 from scale._tensors import read_tensors, write_tensors
 from scale.evaluate import guard
 from scale.methods import load
-from scale.models import default_rng
+from scale.models import ENCODERS, default_rng
 from scale.models.resnet import ResNet18
 
 from .learners import differences, images, make, state
@@ -25,23 +27,34 @@ SMALL = {"steps_per_batch": 1, "memory_batch": 4, "encoder_side": 32}
 
 @pytest.fixture
 def weights(tmp_path: Path) -> Path:
+    """Weights of a small network."""
+    return write_weights(tmp_path, ENCODERS["cnn"])
+
+
+@pytest.fixture(scope="module")
+def resnet(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A network with stages and its weights."""
+    folder = tmp_path_factory.mktemp("weights")
+    return f"resnet18@{write_weights(folder, ENCODERS['resnet18'])}"
+
+
+def write_weights(tmp_path: Path, network: Callable[..., nn.Module]) -> Path:
     with default_rng(torch.Generator().manual_seed(0)):
-        network = ResNet18(3)
-    save_file(network.state_dict(), tmp_path / "w.safetensors")
+        save_file(network((3, 32, 32)).state_dict(), tmp_path / "w.safetensors")
     facts = {"mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4], "licence": "MIT"}
     (tmp_path / "w.json").write_text(json.dumps(facts))
     return tmp_path / "w.safetensors"
 
 
 def er(weights: Path, **params: object):
-    return make("er", encoder=f"resnet18@{weights}", **{**SMALL, **params})
+    return make("er", encoder=f"cnn@{weights}", **{**SMALL, **params})
 
 
-def test_features_are_those_of_the_network_with_its_own_normalisation(weights):
+def test_features_are_those_of_the_network_with_its_own_normalisation(resnet):
     with default_rng(torch.Generator().manual_seed(0)):
         network = ResNet18(3).eval()
     camera = images()  # grey, 28 x 28
-    learner = er(weights, encoder_side=28)
+    learner = make("er", encoder=resnet, **{**SMALL, "encoder_side": 28})
     pixels = torch.from_numpy(camera).float().expand(-1, 3, -1, -1) / 255
     mean, std = torch.tensor([0.4, 0.5, 0.6]), torch.tensor([0.2, 0.3, 0.4])
     with torch.no_grad():
@@ -52,7 +65,7 @@ def test_features_are_those_of_the_network_with_its_own_normalisation(weights):
 @pytest.mark.parametrize("method", ["er", "scale-plus", "random"])
 def test_a_saved_learner_goes_on_without_the_file(weights, tmp_path, method):
     params = {} if method == "random" else SMALL
-    whole = make(method, encoder=f"resnet18@{weights}", **params)
+    whole = make(method, encoder=f"cnn@{weights}", **params)
     whole.partial_fit(images(20))
     whole.save(tmp_path / "learner")
     weights.unlink()
@@ -100,7 +113,7 @@ def test_a_random_start_has_no_features_of_its_own():
 def test_frozen_is_the_start_of_length_1(weights):
     camera = images()
     start = er(weights, encoder_side=None).transform(camera)
-    frozen = make("frozen", encoder=f"resnet18@{weights}")
+    frozen = make("frozen", encoder=f"cnn@{weights}")
     expected = start / np.linalg.norm(start, axis=1, keepdims=True)
     np.testing.assert_allclose(frozen.transform(camera), expected, rtol=1e-4, atol=1e-5)
     frozen.partial_fit(images(20, seed=1))
@@ -108,7 +121,7 @@ def test_frozen_is_the_start_of_length_1(weights):
 
 
 def test_frozen_with_a_readout_goes_on_exactly(weights, tmp_path):
-    whole = make("frozen", encoder=f"resnet18@{weights}", readout=True, encoder_side=32)
+    whole = make("frozen", encoder=f"cnn@{weights}", readout=True, encoder_side=32)
     whole.partial_fit(images(30))
     whole.save(tmp_path / "learner")
     weights.unlink()
@@ -119,12 +132,12 @@ def test_frozen_with_a_readout_goes_on_exactly(weights, tmp_path):
     assert differences(state(whole), state(loaded)) == []
 
 
-def plus(weights: Path, **params: object):
-    return make("scale-plus", encoder=f"resnet18@{weights}", **{**SMALL, **params})
+def plus(resnet: str, **params: object):
+    return make("scale-plus", encoder=resnet, **{**SMALL, **params})
 
 
-def test_only_the_last_stages_learn_and_statistics_stay(weights):
-    learner = plus(weights)
+def test_only_the_last_stages_learn_and_statistics_stay(resnet):
+    learner = plus(resnet)
     learner.start((1, 28, 28))
     before = {name: one.clone() for name, one in learner.encoder_.state_dict().items()}
     for seed in range(2):
@@ -135,21 +148,21 @@ def test_only_the_last_stages_learn_and_statistics_stay(weights):
     assert learner.optimizer_.param_groups[0]["lr"] == pytest.approx(0.1 * learner.lr)
 
 
-def test_the_first_embeddings_are_the_starts(weights):
+def test_the_first_embeddings_are_the_starts(resnet):
     camera = images()
-    z = plus(weights, encoder_side=None).transform(camera)
-    start = make("frozen", encoder=f"resnet18@{weights}").transform(camera)
+    z = plus(resnet, encoder_side=None).transform(camera)
+    start = make("frozen", encoder=resnet).transform(camera)
     np.testing.assert_allclose(z[:, :512], start, rtol=1e-4, atol=1e-5)
     assert not z[:, 512:].any()
 
 
-def test_what_it_says_is_what_it_looked_at(weights):
-    told = plus(weights).partial_fit(images(40)).diagnostics_
+def test_what_it_says_is_what_it_looked_at(resnet):
+    told = plus(resnet).partial_fit(images(40)).diagnostics_
     assert told["held_back"] == float(told["retrieval"] < told["start_retrieval"])
 
 
-def test_a_learner_that_holds_back_embeds_with_its_start(weights):
-    learner = plus(weights).partial_fit(images(40))
+def test_a_learner_that_holds_back_embeds_with_its_start(resnet):
+    learner = plus(resnet).partial_fit(images(40))
     learner.trust_[0] = 0.0
     start = learner.encode_by_start(images())
     block = learner.transform(images())[:, :512]
@@ -157,5 +170,5 @@ def test_a_learner_that_holds_back_embeds_with_its_start(weights):
     np.testing.assert_allclose(cosines, 1, atol=1e-4)
 
 
-def test_without_patches_there_is_no_such_block(weights):
-    assert plus(weights, clusters=0).partial_fit(images(20)).transform(images()).shape == (12, 768)
+def test_without_patches_there_is_no_such_block(resnet):
+    assert plus(resnet, clusters=0).partial_fit(images(20)).transform(images()).shape == (12, 768)

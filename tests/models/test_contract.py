@@ -9,8 +9,11 @@ import pytest
 from scale.models import ENCODERS
 from scale.testing import ENCODER_CHECKS
 
+SHAPES = ((3, 16, 16), (1, 12, 20))
+"""Colour and grey, square and not, as small as they can be: the networks are large."""
+
 
 @pytest.mark.parametrize("check", ENCODER_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", list(ENCODERS))
 def test_an_encoder_keeps_the_contract(name: str, check: Callable[..., None]) -> None:
-    check(name)
+    check(name, SHAPES)

@@ -12,22 +12,27 @@ import torch
 from safetensors.torch import save_file
 
 from scale._errors import InputError
-from scale.models import default_rng
-from scale.models.resnet import ResNet18
+from scale.models import ENCODERS, default_rng
 from scale.runs import Display, RunConfig, run
 from scale.runs.interrupt import RunInterrupted
 from scale.runs.measure import measure_again
 
 
+def write_weights(path: Path, seed: int) -> None:
+    with default_rng(torch.Generator().manual_seed(seed)):
+        save_file(ENCODERS["cnn"]((3, 32, 32)).state_dict(), path)
+
+
 @pytest.fixture
 def weights(tmp_path: Path) -> Path:
-    with default_rng(torch.Generator().manual_seed(0)):
-        save_file(ResNet18(3).state_dict(), tmp_path / "w.safetensors")
+    write_weights(tmp_path / "w.safetensors", 0)
+    facts = {"mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4]}
+    (tmp_path / "w.json").write_text(json.dumps(facts))
     return tmp_path / "w.safetensors"
 
 
 def config(weights: Path, small_set: Path, method: str = "er") -> RunConfig:
-    params = {"encoder": f"resnet18@{weights}", "encoder_side": 32}
+    params = {"encoder": f"cnn@{weights}", "encoder_side": 32}
     if method == "er":
         params |= {"steps_per_batch": 1, "memory_batch": 8, "augmentation": "mnist"}
     return RunConfig(
@@ -55,7 +60,7 @@ def test_a_run_has_the_floor_frozen_and_loads_without_the_weights(weights, small
     summary = run(config(weights, small_set), out)
     assert {"frozen", "pixels", "pca"} == set(summary["floors"])
     described = json.loads((out / "config.json").read_text())["learner"]
-    assert described["weights"]["network"] == "resnet18"
+    assert described["weights"]["network"] == "cnn"
     weights.unlink()
     again = measure_again(out, None)
     assert again["frozen"]["knn"] == pytest.approx(summary["floors"]["frozen"]["knn"])
@@ -84,7 +89,6 @@ def test_weights_that_changed_before_the_first_checkpoint_are_refused(weights, s
         run(config(weights, small_set), out, display=Stop(at_start=True))
     for path in (out / "checkpoints").glob("*"):
         path.unlink()
-    with default_rng(torch.Generator().manual_seed(1)):
-        save_file(ResNet18(3).state_dict(), weights)
+    write_weights(weights, 1)
     with pytest.raises(InputError, match="changed since the run began"):
         run(config(weights, small_set), out, resume=True)
