@@ -53,7 +53,7 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
             ("waiting", f"{queue['waiting']} of at most {queue['room']}"),
             ("updates", f"{updates['now']} of {updates['usual']} per batch"),
         ]
-        for name in ("loss", "effective_rank"):
+        for name in ("loss", "effective_rank", "drift"):
             if found.get(name) is not None:
                 lines.append((name.replace("_", " "), f"{found[name]:.3g}"))
         if found.get("guard") is not None:

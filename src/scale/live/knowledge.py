@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from scale._errors import NonFiniteFeaturesError
 from scale._numbers import check_number
+from scale.live import drift
 from scale.live.alerts import AlertOptions, Alerts
 from scale.live.embeddings import Embeddings, Progress, check_ids
 from scale.live.events import STATES, Event, Patience
@@ -42,6 +43,7 @@ NAMED_AT_ONCE = 4096
 IDLE_IMAGES = 16  # images embedded in one piece of idle work
 WORK = 4096  # images in the list of idle work
 BUSY_BATCHES = 8  # batches without idle time, after which images are embedded as they are learned
+DRIFT_EVERY = 8  # batches without idle time, after which drift is measured all the same
 BUSY_LAG = 2  # then the view is renewed only when the learner has learned half as much again
 
 
@@ -94,6 +96,8 @@ class Knowledge(Observer):
         self.alerts = Alerts((alerts or AlertOptions()).receivers())
         self._work: list[int] = []
         self._busy = 0  # batches since the last idle time
+        self._drift: float | None = None
+        self._drifted: tuple[int, int] | None = None  # step and last image it was measured at
 
     @classmethod
     def open(
@@ -230,6 +234,19 @@ class Knowledge(Observer):
         rows = self.store.query("SELECT id FROM images WHERE batch IS NOT NULL ORDER BY batch, id")
         return [rows[at][0] for at in memory.arrivals.tolist() if at < len(rows)]
 
+    def drift(self) -> float | None:
+        """Return how far the last 32 images are from the whole past, in standard units.
+
+        The distance between the means of their embeddings, divided by the spread of the past.
+        32 images like those of the past are at about 0.2, a scene unlike them above 1. None until
+        64 images are stored.
+        """
+        recent, past = drift.choose(self.store)
+        if len(past) < drift.FEWEST:
+            return None
+        z = self._vectors([*recent, *past])
+        return drift.measure(z[: len(recent)], z[len(recent) :])
+
     def events(self, state: str | None = None) -> list[Event]:
         """Return events in the order in which they were opened: all, open, closed or dismissed."""
         return self.watchfulness.log.all(state)
@@ -257,6 +274,8 @@ class Knowledge(Observer):
     ) -> None:
         """Embed the images, if there is no idle time to do it later."""
         self._busy += 1
+        if step % DRIFT_EVERY == 0 or step & (step - 1) == 0:  # soon after the start, then seldom
+            self._measure_drift()
         if self._busy <= BUSY_BATCHES:
             return
         view = self.views.follow(lag=BUSY_LAG)
@@ -272,6 +291,8 @@ class Knowledge(Observer):
         some = [self._work.pop() for _ in range(min(IDLE_IMAGES, len(self._work)))]
         with contextlib.suppress(NonFiniteFeaturesError):
             self._vectors(list(times(self.store, some)), view)
+        if not self._work:
+            self._measure_drift()
         return bool(self._work)
 
     def status(self) -> dict[str, Any]:
@@ -280,6 +301,7 @@ class Knowledge(Observer):
         return {
             "events": dict.fromkeys(STATES, 0) | {row[0]: row[1] for row in counts},
             "alerts": self.alerts.status(),
+            "drift": self._drift,
             "view_behind": self.views.behind(),
             "not_judged": self.watchfulness.failed,
         }
@@ -287,6 +309,15 @@ class Knowledge(Observer):
     def close(self) -> None:
         """Stop the threads of alerts."""
         self.alerts.close()
+
+    def _measure_drift(self) -> None:
+        """Measure drift, unless neither the learner's view nor the images have changed."""
+        last = self.store.query("SELECT COALESCE(MAX(id), 0) FROM images")[0][0]
+        now = (self.views.follow(lag=BUSY_LAG).step, int(last))
+        if now != self._drifted:
+            self._drifted = now
+            with contextlib.suppress(NonFiniteFeaturesError):
+                self._drift = self.drift()
 
     def _side(self) -> int:
         shape = self.views.newest().learner.image_shape_

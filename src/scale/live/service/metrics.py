@@ -72,6 +72,7 @@ def _figures(status: Status) -> dict[str, Figure]:
         ),
         "loss": ("Loss of the last batch.", {"": status.loss}),
         "effective_rank": ("Effective rank of the features.", {"": status.effective_rank}),
+        "drift": ("Distance of the last images from the past, in its spreads.", {"": status.drift}),
         "disk_bytes": ("Bytes of tables and thumbnails.", {"": status.disk_bytes}),
         "memory_bytes": ("Memory of the process.", {"": status.memory_bytes}),
         "uptime_seconds": ("Time since the start.", {"": status.uptime}),

@@ -301,6 +301,7 @@ class Status(BaseModel):
     loss: float | None = None
     effective_rank: float | None = None
     collapsed: bool | None = None
+    drift: float | None = None
     guard: GuardOut | None = None
     memory_bytes: int | None = None
     disk_bytes: int | None = None

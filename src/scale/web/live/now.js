@@ -69,6 +69,7 @@ function showTiles(place, status) {
     tile("Updates per batch", number(updates?.now), slower ? `usually ${updates.usual}; images come fast` : null, slower ? "warn" : undefined),
     tile("Loss", number(status.loss), status.effective_rank === null ? null : `effective rank ${number(status.effective_rank)}${status.collapsed ? ", collapsed" : ""}`, status.collapsed ? "bad" : undefined),
     tile("Guard", guard === null ? "–" : guard.better ? "good" : "no gain", guard === null ? "not measured yet" : `finds ${percent(guard.score)}, untrained ${percent(guard.start_score)}`, guard && !guard.better ? "warn" : undefined),
+    tile("Drift", status.drift === null ? "–" : number(status.drift, 2), status.drift === null ? "not measured yet" : status.drift > 1 ? "the last images are unlike the past" : "the last images are like the past", status.drift > 1 ? "warn" : undefined),
     tile("Disk", bytes(status.disk_bytes), `${count(status.stored, "image")} stored`),
     tile("Running", duration(status.uptime), status.memory_bytes === null ? null : `${bytes(status.memory_bytes)} of memory`));
 }
