@@ -19,11 +19,11 @@ def choose(store: Store) -> tuple[list[int], list[int]]:
     recent = [row[0] for row in store.query(sql, RECENT)][::-1]
     if len(recent) < RECENT:
         return recent, []
-    first = store.query("SELECT MIN(id) FROM images WHERE pixels IS NOT NULL")[0][0]
-    places = (
-        np.linspace(first, recent[0] - 1, PAST).round().astype(int) if first < recent[0] else []
-    )
-    return recent, list(times(store, list(dict.fromkeys(int(one) for one in places))))
+    first = int(store.query("SELECT MIN(id) FROM images WHERE pixels IS NOT NULL")[0][0])
+    if first == recent[0]:
+        return recent, []
+    places = np.linspace(first, recent[0] - 1, PAST).round().astype(int).tolist()
+    return recent, list(times(store, list(dict.fromkeys(places))))
 
 
 def measure(recent: Vectors, past: Vectors) -> float | None:
