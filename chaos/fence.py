@@ -14,6 +14,8 @@ NULL, FULL = 3, 7
 """Minor numbers of /dev/null and /dev/full."""
 TO_READ = ("/dev/null", "/dev/full", "/dev/tty", "/proc/self/")
 """What may be opened for writing, but neither replaced nor deleted."""
+NOWHERE = ("/dev/null/", "/proc/nothing")
+"""Where nothing can be made: the attempt fails by itself."""
 TEMPORARY = ("/tmp", "/var/tmp", "/usr/tmp")
 """Where Python looks for a place for temporary files if TMPDIR cannot be used."""
 CHANGES = ("os.rename", "os.remove", "os.truncate", "os.mkdir", "os.rmdir", "os.link",
@@ -42,7 +44,8 @@ def keep_inside(base: Path, log: Path) -> None:
         if event != "open" and event not in CHANGES:
             return
         for path, new in _written(event, arguments):
-            if not path or _below(path, inside) or (event == "open" and path.startswith(TO_READ)):
+            harmless = NOWHERE + TO_READ if event == "open" else NOWHERE
+            if not path or _below(path, inside) or path.startswith(harmless):
                 continue
             if new and os.path.dirname(path) in TEMPORARY:
                 inside.append(path)

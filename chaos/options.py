@@ -24,6 +24,7 @@ FRESH = {
     "plot": "f.png",
     "streams": "s.png",
     "results": "R.md",
+    "watch": "live",
 }
 """What a command writes when the case does not say."""
 

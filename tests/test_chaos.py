@@ -125,6 +125,20 @@ def test_a_child_may_not_write_outside_the_folder_of_the_campaign(tmp_path, monk
     assert (base / "a" / "inside").exists()
 
 
+def test_an_attempt_that_fails_by_itself_is_not_outside(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    log = tmp_path / "log.txt"
+    monkeypatch.setattr(execute, "FENCE", {"base": tmp_path, "log": log})
+    assert call(lambda: Path("/dev/null/x/y").mkdir(parents=True), tmp_path / "a").status == 1
+    assert not log.exists()
+
+
+def test_the_page_has_the_table_of_the_record():
+    root = Path(__file__).parents[1]
+    page = (root / "docs" / "notes" / "chaos.md").read_text()
+    assert page.endswith("\n\n" + record.table(root / "chaos" / "counts.jsonl"))
+
+
 def test_a_device_is_made_in_the_folder_of_the_case(tmp_path):
     device(tmp_path / "full", FULL)
     with pytest.raises(OSError, match="No space left"):

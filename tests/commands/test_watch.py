@@ -12,7 +12,7 @@ import time
 import pytest
 
 from scale.cli import main
-from scale.commands.watch import parse_watch
+from scale.commands.watch import parse_watch, with_port
 from scale.live import Store
 from tests.live.tools import make_images
 
@@ -92,3 +92,17 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     with Store(out) as store:
         assert len(store.query("SELECT id FROM images")) == 12
     assert (out / "learner.safetensors").is_file()
+
+
+def test_no_arguments_have_no_port():
+    assert with_port([]) == []
+
+
+@pytest.mark.parametrize("name", ["config.json", "summary.json", "records.jsonl"])
+def test_a_folder_that_holds_something_else_is_refused_and_stays_as_it_is(name, tmp_path, capsys):
+    make_images(tmp_path / "in", 4)
+    (tmp_path / "live").mkdir()
+    (tmp_path / "live" / name).write_text("{}")
+    assert watch(tmp_path, str(tmp_path / "in"), "--once", *SMALL) == 2
+    assert "choose another --out" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "live").iterdir()] == [name]

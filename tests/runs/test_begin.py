@@ -276,3 +276,12 @@ def test_checkpoints_without_a_config_are_not_taken_for_a_run(
     (tmp_path / "run" / "config.json").unlink()
     with pytest.raises(InputError, match="holds no run"):
         run(config(small_set), tmp_path / "run", resume=True)
+
+
+def test_a_run_does_not_begin_in_the_folder_of_a_live_learner(tmp_path):
+    out = tmp_path / "live"
+    out.mkdir()
+    (out / "watch.json").write_text("{}")
+    with pytest.raises(InputError, match="holds a live learner; choose another --out"):
+        run(config(tmp_path / "photos"), out)
+    assert [path.name for path in out.iterdir() if path.name != ".lock"] == ["watch.json"]

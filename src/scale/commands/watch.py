@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import re
 import time
 from dataclasses import dataclass
@@ -113,7 +114,7 @@ def with_port(arguments: list[str]) -> list[str]:
     (['--serve', '8765', '--out', 'x'], ['--serve', '[::]:80'])
     """
     found: list[str] = []
-    for one, after in zip(arguments, [*arguments[1:], ""], strict=True):
+    for one, after in itertools.pairwise([*arguments, ""]):
         alone = one == "--serve" and re.fullmatch(ADDRESS, after) is None
         found += [one, PORT] if alone else [one]
     return found

@@ -39,7 +39,7 @@ from scale.live.status import Rates, describe, write_status
 from scale.live.store import Store
 from scale.methods import Learner
 from scale.runs.room import at_most_this_machine
-from scale.runs.run_folder import LEARNER, only_here
+from scale.runs.run_folder import LEARNER, only_here, refuse_held
 
 IDLE_SECONDS, STATUS_SECONDS = 0.2, 2.0
 GUARD_FIRST, GUARD_FACTOR = 10, 1.5  # batches; the guard is measured again after half as many more
@@ -94,6 +94,8 @@ class Watcher:
     ) -> None:
         self.out, self.tell = as_path("out", out), tell
         kept = read_watch(self.out) if (self.out / WATCH).exists() else None
+        if kept is None:
+            refuse_held(self.out, "config.json", "summary.json", "records.jsonl")
         config = config or (WatchConfig() if kept is None else kept[0])
         self.config = config = config.complete()
         if kept is not None:

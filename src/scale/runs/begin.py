@@ -23,6 +23,7 @@ from scale.runs.display import Display
 from scale.runs.mark import mark_of, refuse_other_learner
 from scale.runs.parameters import complete
 from scale.runs.room import at_most_this_machine, refuse_too_large
+from scale.runs.run_folder import refuse_held
 from scale.runs.same_data import data_change
 from scale.runs.setting import Setting, prepare, stored_protocol
 from scale.runs.start import load_start, take_over
@@ -50,6 +51,7 @@ def begin(
         raise InputError(
             f"{out} holds a finished run without its {CONFIG}; put that back, or choose a new --out"
         )
+    refuse_held(out, "watch.json")
     if full.start_from is not None:
         full = take_over(full)
     try:

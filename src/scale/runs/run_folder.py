@@ -24,6 +24,20 @@ SHAPES: dict[str, type[msgspec.Struct]] = {
     "floors.json": Floors,
     "summary.json": Summary,
 }
+HELD = {
+    "config.json": "a run",
+    "summary.json": "a finished run",
+    "records.jsonl": "a bench",
+    "watch.json": "a live learner",
+}
+"""Files that tell what a folder holds."""
+
+
+def refuse_held(folder: Path, *names: str) -> None:
+    """Raise `InputError` if `folder` has one of the files, keys of `HELD`, that another wrote."""
+    for name in names:
+        if (folder / name).exists():
+            raise InputError(f"{folder} holds {HELD[name]}; choose another --out")
 
 
 def read_json(path: Path, remedy: str) -> dict[str, Any]:
