@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -106,3 +107,30 @@ def test_a_folder_that_holds_something_else_is_refused_and_stays_as_it_is(name, 
     assert watch(tmp_path, str(tmp_path / "in"), "--once", *SMALL) == 2
     assert "choose another --out" in capsys.readouterr().err
     assert [path.name for path in (tmp_path / "live").iterdir()] == [name]
+
+
+def test_a_learner_that_could_not_be_saved_is_not_called_saved(tmp_path):
+    make_images(tmp_path / "in", 16)
+    out = tmp_path / "live"
+    command = [sys.executable, "-m", "scale", "watch", str(tmp_path / "in"), "--out", str(out)]
+    command += ["--once", "--image-size", "16", "--batch-size", "8", "--steps-per-batch", "1"]
+    command += ["--encoder", "cnn"]
+
+    def run(most: int) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+            capture_output=True,
+            text=True,
+        )
+
+    small = run(1_000_000)  # the store fits, the learner does not
+    assert small.returncode == 2, small.stderr
+    assert "is saved" not in small.stdout
+    assert "the learner is not saved" in small.stderr
+    again = run(resource.RLIM_INFINITY)
+    assert again.returncode == 0, again.stderr
+    assert "the learner is saved" in again.stdout
+    with Store(out) as store:
+        assert store.query("SELECT COUNT(*), MAX(batch) FROM images")[0][:] == (16, 2)

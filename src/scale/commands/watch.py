@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from scale._errors import InputError, ScaleError
+from scale._errors import InputError, ScaleError, UnwritableError
 from scale._text import shell_line
 from scale.commands._parse import HELP_OPTIONS, parse, peek
 from scale.commands._terminal import keep_freed_memory, say
@@ -167,6 +167,11 @@ def watch(place: Place, config: WatchConfig) -> None:
         )
         finished = watcher.run(lambda: interrupts.requested)
         status = watcher.status()
+    if not watcher.saved:
+        raise UnwritableError(
+            f"the learner is not saved in {place.out}; free some space, then give the same command "
+            "again: it goes on without a loss"
+        )
     if not finished:
         raise WatchInterrupted(place.out)
     say(_line(status))

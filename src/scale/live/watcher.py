@@ -140,6 +140,7 @@ class Watcher:
         self.retention = Retention(self.store, config, self.tell)
         self.intakes: dict[str, Intake] = {}
         self.rates, self.learned = Rates(), 0
+        self.saved = True  # False if there was no room for the learner at the end
         self.guard: dict[str, Any] | None = None
         self._guarded = 0
 
@@ -325,6 +326,7 @@ class Watcher:
             if self.learning.whole:
                 self.learner.save(self.out / LEARNER)
         except UnwritableError as error:
+            self.saved = False
             self.tell(
                 f"{error}; the learner is not saved, but nothing is lost: it learns again from the "
                 "store what came since its last checkpoint"
