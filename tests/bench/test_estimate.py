@@ -9,6 +9,7 @@ import pytest
 from scale.bench import load_experiment, plan
 from scale.bench.estimate import estimate
 from scale.cli import main
+from scale.evaluate import Evaluator
 
 
 def test_a_dry_run_counts_runs_and_updates_and_measures_each_kind_once(tiny: Path) -> None:
@@ -19,6 +20,20 @@ def test_a_dry_run_counts_runs_and_updates_and_measures_each_kind_once(tiny: Pat
     assert found.updates == found.runs * 12 * 2, "12 batches, 2 updates each"
     assert found.seconds > 0
     assert len(told) == 2, "er and simclr"
+
+
+def test_a_dry_run_measures_once_what_streams_share_and_never_embeds_the_train_split(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> float:
+        raise AssertionError("the whole train split was embedded")
+
+    monkeypatch.setattr(Evaluator, "knn_full", refuse)
+    told: list[str] = []
+    jobs = plan(load_experiment(str(tiny)), {"stream": ["seq", "iid"]})
+    one = plan(load_experiment(str(tiny)), {"stream": ["seq"]})
+    assert estimate(jobs, 1, told.append).updates == 2 * estimate(one, 1, lambda _: None).updates
+    assert len(told) == 2, "er and simclr, each for both streams"
 
 
 def test_a_dry_run_says_so_and_leaves_no_files(

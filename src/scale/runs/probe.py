@@ -12,6 +12,7 @@ import torch
 
 from scale._errors import ScaleError
 from scale.augment import resize
+from scale.memory import Memory
 from scale.methods import Learner
 from scale.runs.config import RunConfig
 from scale.runs.setting import Setting, make_learner
@@ -115,18 +116,30 @@ def measure_cost(
             learner.steps_per_batch = updates  # type: ignore[attr-defined]
         rows = slice(start, start + n)
         told = labels[rows] if learner.needs_labels and labels is not None else None
-        return _time(lambda: learner.partial_fit(images[rows], told))
+        return timed(lambda: learner.partial_fit(images[rows], told))
 
     for start in range(0, len(images), n):
         learn(start, 1)
+        if start >= n and _fill_memory(learner, images[start + n :]):
+            break
+    learn(0, 1)
     few = learn(0, FEW)
     update = max(learn(0, MANY) - few, 0.0) / (MANY - FEW) if counts_updates else 0.0
     learner.transform(images[:1])  # fits the read-out, if it has one
-    half = _time(lambda: learner.transform(images[: n // 2 + 1]))
-    whole = _time(lambda: learner.transform(images[:n]))
+    half = timed(lambda: learner.transform(images[: n // 2 + 1]))
+    whole = timed(lambda: learner.transform(images[:n]))
     embedding = max(whole - half, 0.0) / max(n - n // 2 - 1, 1)
     learn(0, 1)  # the next embedding fits the read-out again, as in an evaluation
     return Cost(max(few - FEW * update, 0.0), update, embedding, learner)
+
+
+def _fill_memory(learner: Learner, images: np.ndarray) -> bool:
+    """Put images into a memory that keeps nothing else, without learning; return whether done."""
+    memory = learner.memory_
+    if not isinstance(memory, Memory) or memory.columns:
+        return False
+    memory.update(torch.from_numpy(images[: max(memory.size - len(memory), 0)]))
+    return True
 
 
 def _rough_guess(config: RunConfig, setting: Setting) -> float:
@@ -136,7 +149,7 @@ def _rough_guess(config: RunConfig, setting: Setting) -> float:
     learner = make_learner(dataclasses.replace(config, params={**config.params, **quick}))
     told = labels if learner.needs_labels else None
     learner.partial_fit(images, told)
-    seconds = _time(lambda: learner.partial_fit(images, told))
+    seconds = timed(lambda: learner.partial_fit(images, told))
     updates: int = config.params.get("steps_per_batch", 1)
     return seconds * updates * setting.stream.num_samples / len(images)
 
@@ -167,7 +180,7 @@ def _beyond_embedding(setting: Setting, cost: Cost) -> float:
     if evaluator is None:
         return 0.0
     counts = evaluator.sets.counts()
-    seconds = _time(lambda: evaluator(cost.learner.transform))
+    seconds = timed(lambda: evaluator(cost.learner.transform))
     return max(seconds - (counts["eval"] + counts["bank"]) * cost.embedding, 0.0)
 
 
@@ -181,7 +194,8 @@ def _first_images(
     return images, None if setting.labels is None else setting.labels[: len(order)]
 
 
-def _time(do: Callable[[], object]) -> float:
+def timed(do: Callable[[], object]) -> float:
+    """Return the seconds that `do` takes."""
     begin = time.monotonic()
     do()
     return time.monotonic() - begin
