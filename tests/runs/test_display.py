@@ -46,7 +46,7 @@ def test_the_live_panel_shows_where_the_run_is(small_set: Path, tmp_path: Path) 
     console = Console(file=text, force_terminal=True, width=120, height=40)
     run(config(small_set), tmp_path / "run", display=LiveDisplay(console))
     shown = text.getvalue()
-    for expected in ("120/120", "images/s", "last batch", "last evaluation", "effective rank"):
+    for expected in ("120 of 120", "images/s", "loss", "last evaluation", "effective rank"):
         assert expected in shown
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from scale._errors import InputError
 from scale.commands._parse import parse, peek
-from scale.commands._terminal import console, keep_freed_memory, say
+from scale.commands._terminal import console, keep_freed_memory
 
 if TYPE_CHECKING:
     from scale.runs import Display, RunConfig
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER_OPTIONS = {
     *("--out", "--resume", "--checkpoint-seconds", "--pictures", "--no-pictures", "--log"),
+    *("--quiet", "--json"),
 }
 
 
@@ -40,6 +42,10 @@ class Folder:
     log: list[str] = field(default_factory=list)
     """Also send metrics, options and pictures to loggers: tensorboard, mlflow, wandb, or one that
     another package adds. A logger that fails does not stop the run."""
+    quiet: bool = False
+    """Show nothing but errors; the exit status says how the run ended."""
+    json: bool = False
+    """Write one JSON object per line instead of text, for programs: docs/runs.md lists them."""
 
 
 def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
@@ -76,6 +82,8 @@ def parse_run(arguments: list[str]) -> tuple[Folder, RunConfig]:
             method(**params),
         ),
     )
+    if parsed.folder.quiet and parsed.folder.json:
+        raise InputError("--quiet shows nothing and --json shows lines; give one of them")
     chosen = parsed.method.get_params()
     chosen.pop("seed")
     return parsed.folder, RunConfig(**{**vars(parsed.run), "params": chosen})
@@ -111,7 +119,8 @@ def run(folder: Folder, config: RunConfig) -> None:
         if team is not None and team.rank > 0:
             team.follow()
             return
-        display = Logged(_display(), folder.out, folder.log)
+        display = Logged(_display(folder), folder.out, folder.log)
+        was_finished = (folder.out / "summary.json").is_file()
         try:
             summary = runs.run(
                 config,
@@ -123,21 +132,14 @@ def run(folder: Folder, config: RunConfig) -> None:
                 command=_to_keep(folder, team),
                 team=team,
             )
+            if was_finished and folder.json:  # a program gets its summary again
+                display.finish(summary)
             if folder.pictures:
-                display.pictures(_draw(folder.out))
+                from scale.report import draw_run
+
+                display.pictures(draw_run(folder.out))
         finally:
             display.close()
-    if summary.get("collapsed"):
-        say("warning: the features had collapsed at the end of the stream")
-
-
-def _draw(out: Path) -> list[Path]:
-    from scale.report import draw_run
-
-    drawn = draw_run(out)
-    names = ", ".join(path.name for path in drawn)
-    say(f"pictures in {out}: {names or 'none, there are no labels'}")
-    return drawn
 
 
 def _to_keep(folder: Folder, team: Team | None) -> dict[str, Any]:
@@ -161,7 +163,6 @@ def _folder(kept: dict[str, Any]) -> Folder:
 
 def _config_from(source: str, arguments: list[str]) -> RunConfig:
     """Return the config of a run that goes on from a learner, for the parser's defaults."""
-    from scale._errors import InputError
     from scale.runs import config_from
 
     if peek(arguments, "--dataset") is None:
@@ -185,8 +186,15 @@ def _starts(out: Path, arguments: list[str]) -> bool:
     return not has_begun(out) and not given <= FOLDER_OPTIONS
 
 
-def _display() -> Display:
-    from scale.runs import LiveDisplay, PlainDisplay
+def _display(folder: Folder) -> Display:
+    from scale._output import News
+    from scale.runs import Display, JsonDisplay, LiveDisplay, PlainDisplay
 
+    if folder.quiet:
+        return Display()
+    if folder.json:
+        return JsonDisplay(News(), folder.out)
     screen = console()
-    return LiveDisplay(screen) if screen.is_terminal else PlainDisplay(screen)
+    if screen.is_interactive and screen.file.isatty():  # and not a log with FORCE_COLOR
+        return LiveDisplay(screen, folder.out)
+    return PlainDisplay(screen, folder=folder.out)

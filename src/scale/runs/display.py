@@ -1,24 +1,23 @@
-"""Progress of a run: a live panel on a terminal, plain lines elsewhere."""
+"""Progress of a run in plain lines; `scale.runs.panel` has the live panel for terminals."""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from scale._text import printable
-from scale.evaluate import FLOORS, MEASURES, Guard
+from scale.evaluate import FLOORS, Guard
+from scale.runs.verdict import verdict
+from scale.runs.view import HIDDEN, SHOWN
 
 if TYPE_CHECKING:
     from scale.runs.config import RunConfig
     from scale.runs.setting import Setting
-
-SHOWN = {name: measure for name, measure in MEASURES.items() if measure.on_screen}
 
 
 class Display:
@@ -51,113 +50,84 @@ class Display:
     def finish(self, summary: dict[str, Any]) -> None:
         """Show the summary of a finished run."""
 
+    def pictures(self, paths: list[Path]) -> None:
+        """Show that the pictures are drawn."""
+
 
 class PlainDisplay(Display):
-    """Lines of text, for logs: every evaluation, and a batch every few seconds."""
+    """Lines of text, for logs: every evaluation, and a batch every few seconds.
 
-    def __init__(self, console: Console, seconds: float = 10.0) -> None:
+    Parameters
+    ----------
+    console
+        Where to write.
+    seconds
+        Seconds between two lines about batches.
+    folder
+        Folder of the run, to say at the end what to do next.
+    """
+
+    def __init__(self, console: Console, seconds: float = 10.0, folder: Path | None = None) -> None:
         self.console = console
         self.seconds = seconds
-        self._health = HealthWatch()
-        self._clock = _Clock()
+        self.folder = folder
+        self.health = HealthWatch()
+        self.clock = Clock()
         self._shown = 0.0
 
     def message(self, text: str) -> None:
         plain = printable(text)
         self.console.print(plain, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
+    def warn(self, warnings: list[str]) -> None:
+        """Show warnings."""
+        for warning in warnings:
+            self.message(f"warning: {warning}")
+
+    def watch(self, setting: Setting) -> None:
+        """Start the clock and the watch over the learner's health."""
+        self.clock = Clock(setting.stream.cursor, setting.stream.num_samples)
+        self.health = HealthWatch(setting.stream.batch_size, setting.stream.num_samples)
+
     def start(self, config: RunConfig, setting: Setting) -> None:
-        self._clock = _Clock(setting.stream.cursor, setting.stream.num_samples)
-        self._health = HealthWatch(setting.stream.batch_size, setting.stream.num_samples)
+        self.watch(setting)
         self.message(_headline(config, setting))
 
     def floors(self, floors: dict[str, dict[str, Any]]) -> None:
+        self.clock.restart()
         for name, measures in floors.items():
             self.message(f"floor {FLOORS.get(name, name)}: {_numbers(measures)}")
 
     def batch(self, record: dict[str, Any]) -> None:
-        self._clock.at(record["position"])
-        for warning in self._health.look(record):
-            self.message(f"warning: {warning}")
+        self.clock.at(record["position"])
+        self.warn(self.health.look(record))
         if time.monotonic() - self._shown >= self.seconds:
             self._shown = time.monotonic()
-            self.message(f"{self._clock.text()}  {_losses(record)}")
+            self.message(f"{self.clock.text()}  {_losses(record)}")
 
     def evaluation(self, record: dict[str, Any]) -> None:
         numbers = _numbers(record) or "no labels, so no measures"
         self.message(f"evaluation at image {record['position']}: {numbers}")
         if "guard" in record:
             self.message(str(Guard.from_json(record["guard"])))
-        for warning in self._health.look_at_evaluation(record):
-            self.message(f"warning: {warning}")
+        self.warn(self.health.look_at_evaluation(record))
 
     def finish(self, summary: dict[str, Any]) -> None:
         if "floors" in summary:
             self.console.print(summary_table(summary))
+        self.conclude(summary)
 
+    def conclude(self, summary: dict[str, Any]) -> None:
+        """Say whether the run learned anything, and what to do next."""
+        found = verdict(summary, self.folder)
+        text = Text(printable(found.text), style="bold")
+        self.console.print(text, soft_wrap=not self.console.is_terminal)
+        if found.next:  # one line, to be copied
+            self.console.print(Text(f"Next: {printable(found.next)}"), soft_wrap=True)
 
-class LiveDisplay(PlainDisplay):
-    """A live panel: progress, speed, losses, last evaluation, time left."""
-
-    def __init__(self, console: Console) -> None:
-        super().__init__(console, seconds=float("inf"))
-        self._progress = Progress(
-            TextColumn("[bold]{task.description}"),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[speed]}"),
-            TimeRemainingColumn(),
-            console=console,
-            expand=True,
-        )
-        self._task = self._progress.add_task("loading", total=None, speed="")
-        self._last: dict[str, Any] = {}
-        self._evaluation: dict[str, Any] = {}
-        self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=4)
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._live.stop()
-
-    def loading(self, done: int, total: int) -> None:
-        self._progress.update(self._task, completed=done, total=total)
-
-    def start(self, config: RunConfig, setting: Setting) -> None:
-        super().start(config, setting)
-        self._progress.reset(
-            self._task,
-            description="images",
-            total=setting.stream.num_samples,
-            completed=setting.stream.cursor,
-            speed="",
-        )
-
-    def batch(self, record: dict[str, Any]) -> None:
-        super().batch(record)
-        self._last = record
-        self._progress.update(
-            self._task, completed=record["position"], speed=f"{self._clock.speed():.1f} images/s"
-        )
-
-    def evaluation(self, record: dict[str, Any]) -> None:
-        super().evaluation(record)
-        self._evaluation = record
-
-    def _draw(self) -> Group:
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(style="dim")
-        grid.add_column()
-        if self._last:
-            grid.add_row("last batch", _losses(self._last))
-        if numbers := _numbers(self._evaluation):
-            at = f"at image {self._evaluation['position']}: "
-            grid.add_row("last evaluation", at + numbers)
-        if "guard" in self._evaluation:
-            grid.add_row("without labels", str(Guard.from_json(self._evaluation["guard"])))
-        return Group(self._progress, grid)
+    def pictures(self, paths: list[Path]) -> None:
+        names = ", ".join(path.name for path in paths)
+        self.message(f"pictures in {self.folder}: {names or 'none, there are no labels'}")
 
 
 class HealthWatch:
@@ -215,7 +185,7 @@ class HealthWatch:
         return [f"{worse}: {advice}"]
 
 
-class _Clock:
+class Clock:
     """Speed and time left, from the start of this process."""
 
     def __init__(self, position: int = 0, total: int = 0) -> None:
@@ -223,18 +193,27 @@ class _Clock:
         self._total = total
         self._begin = time.monotonic()
 
+    def restart(self) -> None:
+        """Leave out the time so far, in which nothing was learned."""
+        self._begin = time.monotonic()
+
     def at(self, position: int) -> None:
+        """Note how many images have passed."""
         self._position = position
 
     def speed(self) -> float:
-        """Images per second."""
+        """Return the images per second."""
         return (self._position - self._first) / max(time.monotonic() - self._begin, 1e-9)
 
+    def left(self) -> float:
+        """Return the seconds left."""
+        return (self._total - self._position) / max(self.speed(), 1e-9)
+
     def text(self) -> str:
-        left = (self._total - self._position) / max(self.speed(), 1e-9)
+        """Return position, speed and time left."""
         return (
             f"image {self._position}/{self._total}  {self.speed():.1f} images/s  "
-            f"{left / 60:.1f} min left"
+            f"{self.left() / 60:.1f} min left"
         )
 
 
@@ -278,11 +257,10 @@ def _headline(config: RunConfig, setting: Setting) -> str:
 
 
 def _losses(record: dict[str, Any]) -> str:
-    hidden = ("kind", "batch", "position", "memory", "collapsed")
     return "  ".join(
         f"{name.replace('_', ' ')} {value:.3g}"
         for name, value in record.items()
-        if name not in hidden and value is not None
+        if name not in HIDDEN and value is not None
     )
 
 

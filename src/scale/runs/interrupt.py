@@ -19,13 +19,17 @@ SAME_SECONDS = 0.5
 
 
 class RunInterrupted(ScaleError):
-    """The user stopped the run; its state is saved."""
+    """The user stopped the run; its state is saved.
+
+    `saved` is False if it had not begun to learn, and `command` goes on with it.
+    """
 
     exit_status = 130
 
     def __init__(self, out: Path, what: str = "stopped and saved") -> None:
         again = shell_line(["scale", "run", "--out", str(out), "--resume"])
         super().__init__(f"{what}; go on with: {again}")
+        self.saved, self.command = "saved" in what, again
 
 
 class Interrupts:

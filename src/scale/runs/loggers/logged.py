@@ -96,8 +96,8 @@ class Logged(Display):
     def finish(self, summary: dict[str, Any]) -> None:
         self._display.finish(summary)
 
-    def pictures(self, paths: Iterable[Path]) -> None:
-        """Log the pictures of a finished run."""
+    def pictures(self, paths: list[Path]) -> None:
+        self._display.pictures(paths)
         for path in paths:
             self._each(lambda logger, path=path: logger.picture(path.stem, path))  # type: ignore[misc]
 
