@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # One process per core with one thread each; tests that lie together stay in one process.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
+# Compiled files are kept: they save each process and each worker seconds.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test test-slow lint bench chaos clean
@@ -10,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) torch setuptools
-	$(PIP) --no-build-isolation -e '.[datasets,dev,hub,mqtt,onnx,pretrained,ray,search,serve,tensorboard,video]'
+	$(PIP) --no-build-isolation -e '.[datasets,dev,hub,mlflow,mqtt,onnx,pretrained,ray,search,serve,tensorboard,video,wandb]'
 	touch $@
 
 demo: .venv/ready

@@ -15,46 +15,45 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+import torch
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks._measure import Row, machine
+from benchmarks._page import cost_text, page
 from scale._files import write_atomic
 from scale.report.formats import markdown
 
-MODULES = (
-    "psa",
+PAGE = (  # the costs of learning and embedding
+    "released",
+    "before",
+    "scale_plus",
+    "encoder",
     "augment",
     "losses",
+    "psa",
     "memory_update",
-    "encoder",
-    "update",
-    "released",
-    "peak_memory",
-    "checkpoint",
-    "sharing",
-    "startup",
-    "live",
-    "stam",
-    "scale_plus",
-    "precision",
-    "growth",
+    "knn",
     "embed",
-    "export",
-    "live_page",
+    "checkpoint",
+    "startup",
+    "growth",
+    "peak_memory",
+    "precision",
 )
+MODULES = (*PAGE, "update", "sharing", "stam", "export", "live_page")
 BUSY = 0.5  # load per core above which times are unreliable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print one table per benchmark; return 0."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    every = f"default: all of {', '.join(MODULES)}"
+    every = f"default: {', '.join(PAGE)}; also {', '.join(MODULES[len(PAGE) :])}"
     parser.add_argument("names", nargs="*", metavar="NAME", help=every)
     parser.add_argument(
         "--quick", action="store_true", help="use tiny sizes, only to check that the code runs"
     )
-    parser.add_argument("--json", type=Path, help="append every row to this file as a JSON line")
+    parser.add_argument("--json", type=Path, help="keep every row in this file, as JSON lines")
     parser.add_argument("--page", type=Path, help="write the tables of this run to a Markdown page")
     parser.add_argument(
         "--resume", type=Path, metavar="FOLDER", help="do not run again what this folder has"
@@ -68,13 +67,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.table is not None:
         if not args.table.is_file():
             parser.error(f"there is no file {args.table}; write one with --json {args.table}")
-        sys.stdout.write(kept_table(args.table, args.names or MODULES))
+        sys.stdout.write(kept_table(args.table, args.names or PAGE))
         return 0
+    torch.set_num_threads(1)  # processor time of several threads includes their waiting
     console = Console()
     where = machine()
     show_machine(console, where)
     measured: dict[str, list[Row]] = {}
-    for name in args.names or MODULES:
+    for name in args.names or PAGE:
         module = import_module(f"benchmarks.{name}")
         start = time.perf_counter()
         rows = kept_rows(args.resume, name)
@@ -82,14 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows = module.main(quick=args.quick)
             keep_rows(args.resume, name, rows)
             if args.json is not None:
-                saved = [{"benchmark": name, **cells, "machine": where} for cells in rows]
-                append(args.json, saved)
-        measured[f"{name}: {module.__doc__}"] = rows
+                save(args.json, name, [{**cells, "machine": where} for cells in rows])
+        measured[name] = rows
         console.print(table(f"{name}: {module.__doc__}", rows))
         console.print(f"[dim]{time.perf_counter() - start:.0f} s[/dim]\n")
         if args.page is not None:
             write_atomic(args.page, page(measured, where))
-    for name in args.names or MODULES:  # all are done, so the next run starts anew
+    for name in args.names or PAGE:  # all are done, so the next run starts anew
         if args.resume is not None:
             (args.resume / f"{name}.json").unlink(missing_ok=True)
     return 0
@@ -111,36 +110,6 @@ def keep_rows(folder: Path | None, name: str, rows: list[Row]) -> None:
         write_atomic(folder / f"{name}.json", json.dumps(rows))
 
 
-def page(measured: dict[str, list[Row]], where: Row) -> str:
-    """Return a Markdown page with one table for each benchmark."""
-    versions = ", ".join(f"{name} {v}" for name, v in dict(where["versions"]).items())  # type: ignore[call-overload]
-    lines = [
-        "# How fast is it, beside what a user would take instead?",
-        "`make bench` writes this page; no number is typed. In each row all costs were measured in "
-        "turns, in one run, so read the ratios. `beside / ours` above 1 means that ours is faster. "
-        "`ours / limit` is the distance from what the machine allows. "
-        "[What each benchmark compares](benchmarks/README.md).",
-        f"{where['processor']}, {where['cores']} cores, {where['threads']} threads, load "
-        f"{where['load']:.1f} at the start. Python {where['python']}, {versions}.",
-    ]
-    for title, rows in measured.items():
-        cells = [_page_row(one) for one in rows]
-        head = ["what", "ours", "beside", "its cost", "beside / ours", "limit", "ours / limit"]
-        lines += [f"## {title.strip()}", markdown(head, cells).strip()]
-    return "\n\n".join(lines) + "\n"
-
-
-def _page_row(cells: Row) -> list[str]:
-    unit, note = cells["unit"], f" ({cells['note']})" if cells.get("note") else ""
-    beside, limit = ["", "", ""], ["", ""]
-    if "alternative" in cells:
-        ratio = f"{cells['alternative_over_ours']:.2f}"
-        beside = [str(cells["alternative"]), _cost(cells["alternative_cost"], unit), ratio]
-    if "limit" in cells:
-        limit = [str(cells["limit"]), f"{cells['ours_over_limit']:.2f}"]
-    return [f"{str(cells['what']).strip()}{note}", _cost(cells["ours"], unit), *beside, *limit]
-
-
 def kept_table(path: Path, names: Sequence[str]) -> str:
     """Return the last saved row of each measurement, with its ratio, as Markdown."""
     kept = [json.loads(line) for line in path.read_text().splitlines()]
@@ -153,8 +122,8 @@ def kept_table(path: Path, names: Sequence[str]) -> str:
         cost = cells.get("alternative_cost") or cells.get("limit_cost")
         unit = cells["unit"]
         ratio = f"{cells['ours'] / cost:.2f}" if cost else ""
-        beside = _cost(cost, unit) if cost else ""
-        lines.append([what, _cost(cells["ours"], unit), other, beside, ratio])
+        beside = cost_text(cost, unit) if cost else ""
+        lines.append([what, cost_text(cells["ours"], unit), other, beside, ratio])
     return markdown(["what", "cost", "beside", "its cost", "ratio"], lines)
 
 
@@ -164,9 +133,7 @@ def show_machine(console: Console, where: Row) -> None:
     console.print(f"{where['processor']}, {where['cores']} cores, {where['threads']} threads")
     console.print(f"python {where['python']}, {versions}; load {where['load']:.2f}")
     if where["load"] > BUSY * where["cores"]:  # type: ignore[operator]
-        console.print(
-            "[yellow]the machine is busy: times are unreliable, ratios a little less so[/yellow]"
-        )
+        console.print("[yellow]the machine is busy: read the ratios rather than the times[/yellow]")
 
 
 def table(title: str, rows: list[Row]) -> Table:
@@ -178,29 +145,32 @@ def table(title: str, rows: list[Row]) -> Table:
     for cells in rows:
         unit = cells["unit"]
         view.add_row(
-            f"[bold]{cells['what']}", _cost(cells["ours"], unit), str(cells.get("note", ""))
+            f"[bold]{cells['what']}", cost_text(cells["ours"], unit), str(cells.get("note", ""))
         )
         if "alternative" in cells:
             ratio = f"{cells['alternative_over_ours']:.2f} x ours"
-            view.add_row(f"  {cells['alternative']}", _cost(cells["alternative_cost"], unit), ratio)
+            view.add_row(
+                f"  {cells['alternative']}", cost_text(cells["alternative_cost"], unit), ratio
+            )
         if "limit" in cells:
             ratio = f"ours is {cells['ours_over_limit']:.2f} x"
-            view.add_row(f"  limit: {cells['limit']}", _cost(cells["limit_cost"], unit), ratio)
+            view.add_row(f"  limit: {cells['limit']}", cost_text(cells["limit_cost"], unit), ratio)
     return view
+
+
+def save(path: Path, name: str, rows: list[Row]) -> None:
+    """Keep the rows of a benchmark in a file of JSON lines, in place of its earlier ones."""
+    if path.exists():
+        lines = path.read_text().splitlines(keepends=True)
+        others = [line for line in lines if json.loads(line).get("benchmark") != name]
+        write_atomic(path, "".join(others))
+    append(path, [{"benchmark": name, **cells} for cells in rows])
 
 
 def append(path: Path, lines: list[Row]) -> None:
     """Add JSON lines to a file."""
     with path.open("a") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)
-
-
-def _cost(value: object, unit: object) -> str:
-    return (
-        f"{value:,.3g} {unit}"
-        if isinstance(value, float) and value < 1000
-        else f"{value:,.0f} {unit}"
-    )
 
 
 if __name__ == "__main__":

@@ -4,33 +4,47 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
+from statistics import median
 
 import torch
+
+from scale.methods.core.precision import chosen
 
 Row = dict[str, object]
 
 
-def best_of(
-    runs: Mapping[str, Callable[[], object]], repeats: int, warm_up: bool = True
-) -> dict[str, float]:
-    """Return the shortest time of each run, in seconds, after a warm-up.
+def processor_time() -> float:
+    """Return the seconds that processors spent on this process and its finished children."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
-    The runs take turns, so that other load on the machine affects all of them.
+
+def median_of(
+    runs: Mapping[str, Callable[[], object]],
+    repeats: int,
+    warm_up: bool = True,
+    clock: Callable[[], float] = processor_time,
+) -> dict[str, float]:
+    """Return the median time of each run, in seconds, after a warm-up.
+
+    The runs take turns, and the default clock counts no time in which a processor does the work of
+    others. So other load on the machine matters little.
     """
     if warm_up:
         for run in runs.values():
             run()
-    best = dict.fromkeys(runs, float("inf"))
+    taken: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
         for name, run in runs.items():
-            start = time.perf_counter()
+            start = clock()
             run()
-            best[name] = min(best[name], time.perf_counter() - start)
-    return best
+            taken[name].append(max(clock() - start, 1e-6))
+    return {name: median(seconds) for name, seconds in taken.items()}
 
 
 def row(
@@ -76,6 +90,8 @@ def machine() -> Row:
         "threads": torch.get_num_threads(),
         "load": os.getloadavg()[0],
         "python": platform.python_version(),
+        "precision": chosen("auto", "cpu"),
+        "vectors": torch.backends.cpu.get_cpu_capability(),
         "versions": {name: version(name) for name in ("scale-lifelong", "torch", "numpy")},
     }
 
@@ -83,7 +99,7 @@ def machine() -> Row:
 def multiply_adds_per_second(side: int = 1024) -> float:
     """Return the rate of a float32 product of square matrices: the machine's arithmetic peak."""
     a, b = torch.ones(side, side), torch.ones(side, side)
-    return side**3 / best_of({"product": lambda: a @ b}, 8)["product"]
+    return side**3 / median_of({"product": lambda: a @ b}, 8)["product"]
 
 
 def _processor() -> str:

@@ -6,7 +6,7 @@ import kornia.augmentation as K
 import torch
 from torch import Tensor, nn
 
-from benchmarks._measure import Row, best_of, row
+from benchmarks._measure import Row, median_of, row
 from scale.augment import AUGMENTATIONS, Augmentation, two_views
 
 CASES = (("cifar", (3, 32, 32)), ("tinyimagenet", (3, 64, 64)), ("mnist", (1, 28, 28)))
@@ -14,7 +14,7 @@ CASES = (("cifar", (3, 32, 32)), ("tinyimagenet", (3, 64, 64)), ("mnist", (1, 28
 
 def main(quick: bool = False) -> list[Row]:
     """Time the presets of the paper's datasets, against kornia and against a loop over images."""
-    images, repeats = (8, 1) if quick else (256, 20)
+    images, repeats = (8, 1) if quick else (256, 5)
     return [cells for name, shape in CASES for cells in measure(name, shape, images, repeats)]
 
 
@@ -38,8 +38,10 @@ def measure(name: str, shape: tuple[int, int, int], images: int, repeats: int) -
         "kornia": lambda: theirs(as_floats(batch)),
         "copy": copy,
     }
-    best = best_of(runs, repeats)
-    loop = best_of({"loop": lambda: per_image_loop(batch, augmentation, generator)}, 2)["loop"]
+    best = median_of(runs, repeats)
+    loop = median_of(
+        {"loop": lambda: per_image_loop(batch, augmentation, generator)}, 1, warm_up=False
+    )["loop"]
     what = f"two views of {images} images, {name} {shape[1]}x{shape[2]}"
     ours, limit = best["ours"] * 1e3, ("copy of images and views", best["copy"] * 1e3)
     return [

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import torch
 
 from benchmarks._learner import started
-from benchmarks._measure import Row, best_of, row
+from benchmarks._measure import Row, median_of, row
 from scale.methods import SCALE, load
 
 
 def main(quick: bool = False) -> list[Row]:
     """Time saving and loading."""
     with tempfile.TemporaryDirectory() as folder:
-        return measure(started(quick), Path(folder), 1 if quick else 4)
+        return measure(started(quick), Path(folder), 1 if quick else 3)
 
 
 def measure(learner: SCALE, folder: Path, repeats: int) -> list[Row]:
@@ -25,15 +26,16 @@ def measure(learner: SCALE, folder: Path, repeats: int) -> list[Row]:
     learner.save(ours)
     content = ours.read_bytes()
     megabytes = len(content) / 1e6
-    write = best_of(
+    write = median_of(
         {
             "ours": lambda: learner.save(ours),
             "torch": lambda: torch.save(learner.state_dict(), torchs),
             "plain": lambda: write_synced(plain, content),
         },
         repeats,
+        clock=time.perf_counter,  # a disk takes its time without the processor
     )
-    read = best_of(
+    read = median_of(
         {
             "ours": lambda: load(ours),
             "torch": lambda: torch.load(torchs, weights_only=True),

@@ -1,4 +1,4 @@
-"""embeddings of 2,000 JPEG files, 100 pixels to 32, with SCALE's ResNet-18, by `scale embed`."""
+"""embeddings of 1,000 JPEG files, 100 pixels to 32, with SCALE's ResNet-18, by `scale embed`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from benchmarks._measure import Row, best_of, row
+from benchmarks._measure import Row, median_of, row
 from benchmarks.peak_memory import peak
 from scale._machine import cores
 from scale.data import LoadOptions, load_files
@@ -23,9 +23,9 @@ from scale.methods import METHODS, load
 from scale.runs import embed_images
 from scale.runs.embed_work import PIECE
 
-COUNT = 2000
+COUNT = 1000
 SIDE = 32
-REPEATS = 3
+REPEATS = 2
 
 
 def main(quick: bool = False) -> list[Row]:
@@ -35,7 +35,7 @@ def main(quick: bool = False) -> list[Row]:
         folder = Path(made)
         learner = save_learner(folder / "learner.safetensors", quick)
         files = photos(folder, count)
-        seconds = best_of(
+        seconds = median_of(
             {
                 "ours": lambda: stream(learner, folder / "photos", folder / "z.parquet"),
                 "whole": lambda: load_all(learner, files, folder / "z.npy"),
@@ -43,7 +43,7 @@ def main(quick: bool = False) -> list[Row]:
                 "encode": lambda: encode(learner, count),
             },
             repeats,
-            warm_up=not quick,
+            warm_up=False,
         )
         memory = {kind: measure(kind, learner, folder) for kind in ("ours", "whole")}
     cost = {name: 1e3 * one / count for name, one in seconds.items()}

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from benchmarks._learner import images
-from benchmarks._measure import Row, best_of, row
+from benchmarks._measure import Row, median_of, row
 from scale.export import export_learner
 from scale.export.graphs import onnx_transform, torch_transform
 from scale.methods import ScalePlus
@@ -37,7 +37,7 @@ def main(quick: bool = False) -> list[Row]:
             calls = {name: partial(one, batch) for name, one in transforms.items()}
             taken = {
                 name: 1e3 * one / count
-                for name, one in best_of(calls, repeats if count > 1 else 5 * repeats).items()
+                for name, one in median_of(calls, repeats if count > 1 else 5 * repeats).items()
             }
             what = f"an image in a batch of {count}"
             named = ("the learner's transform", taken["learner"])

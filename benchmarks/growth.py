@@ -1,15 +1,15 @@
-"""how the cost of an update and of a choice of memory grows, beside a formula."""
+"""how costs grow: an update, a batch late in a long stream, a choice of memory."""
 
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import torch
 
 from benchmarks._learner import multiply_adds, update
-from benchmarks._measure import Row, best_of, row
+from benchmarks._measure import Row, median_of, row
+from benchmarks.peak_memory import peak
 from scale.memory import Memory
 from scale.methods import SCALE
 
@@ -19,8 +19,8 @@ PI5 = 4 * 2.4e9 * 8  # 4 cores, 2.4 GHz, two NEON units of 4 multiply-adds each
 
 
 def main(quick: bool = False) -> list[Row]:
-    """Time updates and memory choices of several sizes."""
-    return [*updates(quick), *memories(quick)]
+    """Time updates and memory choices of several sizes, and batches of a long stream."""
+    return [*updates(quick), stream(20 if quick else 1000), *memories(quick)]
 
 
 def updates(quick: bool) -> list[Row]:
@@ -29,14 +29,14 @@ def updates(quick: bool) -> list[Row]:
         ("resnet18", 32, 128, 128),
         ("resnet18", 32, 64, 64),
         ("resnet18", 32, 128, 0),
-        ("resnet18", 32, 256, 128),
-        ("resnet18", 64, 64, 64),
+        ("resnet18", 64, 32, 32),
+        ("resnet18_cifar", 32, 4, 4),
         ("cnn", 32, 128, 128),
     ]
     sizes = [("cnn", 16, 8, 8), ("cnn", 16, 8, 0)] if quick else sizes
     taken, counts = [], []
     for encoder, side, n, m in sizes:
-        seconds, each = timed(encoder, side, n, m, 1 if quick else 2)
+        seconds, each = timed(encoder, side, n, m)
         taken.append(seconds)
         counts.append(PASSES * 2 * (n + m) * each)
     rate = float(np.exp(np.mean(np.log(np.array(counts) / np.array(taken)))))
@@ -55,7 +55,7 @@ def updates(quick: bool) -> list[Row]:
     return rows
 
 
-def timed(encoder: str, side: int, n: int, m: int, repeats: int) -> tuple[float, float]:
+def timed(encoder: str, side: int, n: int, m: int) -> tuple[float, float]:
     """Return the seconds of an update of SCALE, and the encoder's multiply-adds for one view."""
     learner = SCALE(encoder=encoder, memory_batch=m, memory_size=max(m, 16), steps_per_batch=1)
     learner.start((3, side, side))
@@ -64,38 +64,50 @@ def timed(encoder: str, side: int, n: int, m: int, repeats: int) -> tuple[float,
     pictures = torch.randint(0, 256, shape, dtype=torch.uint8, generator=generator)
     learner.memory_.update(pictures[n:])
     learner.past_.freeze()
-    best = best_of({"ours": lambda: update(learner, learner.draw_views(pictures[:n]))}, repeats)
-    return best["ours"], multiply_adds(learner.encoder_, learner.draw_views(pictures[:1])[:1])
+    runs = {"ours": lambda: update(learner, learner.draw_views(pictures[:n]))}
+    seconds = median_of(runs, 2, warm_up=False)["ours"]
+    return seconds, multiply_adds(learner.encoder_, learner.draw_views(pictures[:1])[:1])
+
+
+def stream(length: int) -> Row:
+    """Return the row of the last batches of a stream, beside its early ones."""
+    learner = SCALE(encoder="cnn", memory_size=64, memory_batch=8, steps_per_batch=1)
+    pictures = torch.randint(0, 256, (8, 3, 16, 16), dtype=torch.uint8)
+    tenth = length // 10
+    costs, sizes = [], []
+    for _ in range(10):
+        runs = {"batch": lambda: learner.partial_fit(pictures)}
+        costs.append(median_of(runs, tenth, warm_up=False)["batch"])
+        sizes.append(peak())
+    return row(
+        f"a batch of 8, cnn, 16 x 16: the last {tenth} of {length:,}",
+        costs[-1] * 1e3,
+        limit=(f"batches {tenth} to {2 * tenth}", costs[1] * 1e3),
+        note=f"peak memory grew by {sizes[-1] - sizes[1]:.1f} MB",
+    )
 
 
 def memories(quick: bool) -> list[Row]:
-    """Return a row for each size of memory: measured, and predicted from the smallest."""
-    sizes = {"psa": [100, 200], "minred": [100, 200]}
-    if not quick:
-        sizes = {"psa": [1280, 12_800, 100_000], "minred": [1280, 6400, 12_800]}
+    """Return a row for each size of memory: measured, and by its complexity."""
+    sizes = [100, 200] if quick else [1280, 12_800, 100_000]
     formulas = {"psa": ("M log M", lambda m: m * math.log(m)), "minred": ("M²", lambda m: m * m)}
     rows = []
-    for policy, counts in sizes.items():
-        name, growth = formulas[policy]
-        taken = [choice(policy, size) for size in counts]
-        for size, seconds in zip(counts, taken, strict=True):
-            predicted = taken[0] * growth(size) / growth(counts[0])
-            note = ""
-            if policy == "minred" and size == counts[-1]:
-                at_most = seconds * growth(100_000) / growth(size)
-                note = f"M = 100,000 by the formula: {at_most:.0f} s"
-            formula = (f"{name}, from M = {counts[0]}", predicted * 1e3)
-            rows.append(row(f"{policy}, M = {size}", seconds * 1e3, limit=formula, note=note))
+    for policy, (name, growth) in formulas.items():
+        taken = [choice(policy, size) for size in sizes]
+        # From the middle size: the smallest is mostly overhead.
+        for size, seconds in zip(sizes, taken, strict=True):
+            predicted = taken[1] * growth(size) / growth(sizes[1])
+            formula = (f"{name}, from M = {sizes[1]:,}", predicted * 1e3)
+            rows.append(row(f"{policy}, M = {size:,}", seconds * 1e3, limit=formula))
     return rows
 
 
 def choice(policy: str, size: int, n: int = 128) -> float:
-    """Return the seconds to take n images into a full memory of that size, features given."""
+    """Return the seconds to take n images into a full memory, with 32 features of each given."""
     generator = torch.Generator().manual_seed(0)
-    features = torch.randn(size + n, 512, generator=generator).clamp_(min=0)
+    features = torch.randn(size + n, 32, generator=generator).clamp_(min=0)
     images = torch.zeros(size + n, 1, 1, 1, dtype=torch.uint8)
     memory = Memory(size, policy, generator)
     memory.update(images[:size])
-    start = time.perf_counter()
-    memory.update(images[size:], features)
-    return time.perf_counter() - start
+    runs = {"ours": lambda: memory.update(images[size:], features)}
+    return median_of(runs, 1, warm_up=False)["ours"]

@@ -1,4 +1,4 @@
-"""How long search and the map take among many stored images.
+"""How long search, the map and the timeline take among many stored images.
 
 ``python -m benchmarks.live_search [--images N]`` fills a store with N images and random
 embeddings of 128 numbers, and prints the processor time of each question to it.
@@ -6,40 +6,56 @@ embeddings of 128 numbers, and prints the processor time of each question to it.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks._lines import keep, kept, parser_of, table
+from benchmarks._measure import Row
 from scale.live import Knowledge, Store
 from scale.live.pictures import make_picture
+from scale.live.service import Server, make_app
 from scale.methods import METHODS
-from scale.report.formats import markdown
 
 SIDE = 8
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 0."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.live_search", description=__doc__)
+    parser = parser_of("live_search", __doc__)
     parser.add_argument("--images", type=int, default=200_000)
     args = parser.parse_args(arguments)
+    if args.table is not None:
+        sys.stdout.write(table(kept(args.table, "live_search")))
+        return 0
     with tempfile.TemporaryDirectory() as folder:
         knowledge = filled(Path(folder), args.images)
+        server = Server(make_app(None, knowledge, knowledge.store), "127.0.0.1", 0)
         questions: dict[str, Callable[[], object]] = {
             "search, the first one reads all embeddings": lambda: knowledge.search(1),
             "search": lambda: knowledge.search(2),
             "map of 1,000, PCA": lambda: knowledge.map(1000, "pca"),
             "map of 1,000, t-SNE": lambda: knowledge.map(1000, "tsne"),
             "groups": knowledge.groups,
+            "timeline of the page, all hours": lambda: get(server, "/timeline"),
+            "timeline of the page, an hour": lambda: get(server, "/timeline/1"),
         }
-        rows = [[what, f"{seconds(ask):.2f}"] for what, ask in questions.items()]
+        with server:
+            rows: list[Row] = [
+                {
+                    "images": f"{args.images:,}",
+                    "question": what,
+                    "seconds of processor time": f"{seconds(ask):.2f}",
+                }
+                for what, ask in questions.items()
+            ]
         knowledge.store.close()
-    sys.stdout.write(markdown([f"{args.images:,} images", "seconds of processor time"], rows))
+    sys.stdout.write(table(keep(args.json, "live_search", rows)))
     return 0
 
 
@@ -63,6 +79,13 @@ def filled(folder: Path, count: int) -> Knowledge:
             ((at + 1, vector.tobytes()) for at, vector in enumerate(vectors)),
         )
     return Knowledge(store, learner)
+
+
+def get(server: Server, path: str) -> bytes:
+    """Return what the page gets from a path."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}") as answer:
+        content: bytes = answer.read()
+    return content
 
 
 def seconds(ask: Callable[[], object]) -> float:

@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.live_soak [--minutes M] [--kills N] [--disk MB]`` copies real images into a
 folder one after the other while ``scale watch`` looks at it, and kills it with SIGKILL at N random
-moments. With ``--disk`` the learner's folder is a small tmpfs, which is filled on the way and given
+moments. Each start is forked from a process that has imported all, so that it soon is at work.
+With ``--disk`` the learner's folder is a small tmpfs, which is filled on the way and given
 room again (only as root). Then the same images are watched in one go, in the order in which they
 came. It compares both: every image once, the same pixels, the same batches, and the learner's bits.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import multiprocessing
 import os
 import random
 import signal
@@ -20,21 +22,25 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from benchmarks._lines import keep, kept, parser_of, table
+from benchmarks._measure import Row
 from scale._tensors import read_tensors
+from scale.cli import main as scale_main
 
 OPTIONS = ["--image-size", "32", "--batch-size", "16", "--steps-per-batch", "1", "--encoder", "cnn"]
 OPTIONS += ["--checkpoint-seconds", "5", "--poll-seconds", "0.1", "--duplicates", "0"]
 OPTIONS += ["--blanks", "0"]
-END_SECONDS = 300.0  # for what is left to learn after the last image
+END_SECONDS = 3600.0  # for what is left to learn after the last image; a busy machine is slow
 BALLAST = "ballast"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print what was compared; return 0 if both are equal."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.live_soak", description=__doc__)
+    parser = parser_of("live_soak", __doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--images", type=int, default=2000)
@@ -46,6 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args(arguments)
+    if args.table is not None:
+        sys.stdout.write(table(kept(args.table, "live_soak")))
+        return 0
     found = sorted((Path(os.environ["SCALE_DATA"]) / "fruits" / "train").rglob("*.*g"))
     images = found[:: max(len(found) // args.images, 1)][: args.images]
     with tempfile.TemporaryDirectory() as scratch:
@@ -56,11 +65,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             watch_all(place / "in", place / "whole", order(broken / "live"))
             whole = contents(place / "whole")
     wrong = [name for name in whole if whole[name] != first[name]]
-    sys.stdout.write(
-        f"{len(images)} images in {args.minutes:g} minutes, {kills} kills, "
-        f"{len(first['images'])} stored, {first['batches']} batches: "
-        f"{'different: ' + ', '.join(wrong) if wrong else 'equal to the unbroken one'}\n"
-    )
+    row: Row = {
+        "images": len(images),
+        "minutes": args.minutes,
+        "kills": kills,
+        "disk filled": "no" if args.disk is None else f"{args.disk} MB",
+        "stored": len(first["images"]),
+        "batches": first["batches"],
+        "beside the unbroken one": f"different: {', '.join(wrong)}" if wrong else "equal",
+    }
+    sys.stdout.write(table(keep(args.json, "live_soak", [row])))
     return 1 if wrong or len(first["images"]) != len(images) else 0
 
 
@@ -80,8 +94,8 @@ def soak(source: Path, out: Path, images: Sequence[Path], args: argparse.Namespa
             fed += 1
         if moments and now >= moments[0]:
             moments.pop(0)
-            watching.send_signal(signal.SIGKILL)
-            watching.wait()
+            watching.kill()
+            watching.join()
             kills += 1
             watching = start(source, out)
         if not filled and now > length / 3:
@@ -90,20 +104,30 @@ def soak(source: Path, out: Path, images: Sequence[Path], args: argparse.Namespa
         if filled and not freed and now > length / 2:
             (out.parent / BALLAST).unlink()
             freed = True
-        if watching.poll() is not None:
-            raise SystemExit(f"scale watch ended with {watching.returncode}")
+        if watching.exitcode is not None:
+            raise SystemExit(f"scale watch ended with {watching.exitcode}")
         time.sleep(0.01)
     finish(watching, out, len(images))
     return kills
 
 
-def start(source: Path, out: Path) -> subprocess.Popen[bytes]:
+def start(source: Path, out: Path) -> BaseProcess:
     """Start `scale watch` in a process of its own."""
-    command = [sys.executable, "-m", "scale", "watch", str(source), "--out", str(out), *OPTIONS]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["scale.commands.watch", "scale.live"])
+    watching = context.Process(target=watch, args=(source, out))
+    watching.start()
+    return watching
 
 
-def finish(watching: subprocess.Popen[bytes], out: Path, count: int) -> None:
+def watch(source: Path, out: Path) -> None:
+    """Watch until a signal comes."""
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        status = scale_main(["watch", str(source), "--out", str(out), *OPTIONS])
+    sys.exit(status)
+
+
+def finish(watching: BaseProcess, out: Path, count: int) -> None:
     """Wait until all images are stored and all whole batches learned, then stop as Ctrl-C does."""
     end = time.monotonic() + END_SECONDS
     sql = "SELECT COUNT(*), SUM(batch IN (SELECT id FROM batches WHERE learned > 0)) FROM images"
@@ -113,8 +137,11 @@ def finish(watching: subprocess.Popen[bytes], out: Path, count: int) -> None:
             stored, learned = db.execute(sql).fetchone()
             if stored == count and (learned or 0) == count - count % 16:
                 break
-    watching.send_signal(signal.SIGINT)
-    watching.wait()
+    else:
+        watching.kill()
+        raise SystemExit(f"scale watch did not learn {count} images in {END_SECONDS:.0f} seconds")
+    os.kill(watching.pid or 0, signal.SIGINT)
+    watching.join()
 
 
 def watch_all(source: Path, out: Path, names: Sequence[str]) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
+from pytorch_metric_learning.losses import SupConLoss
 from torch import Tensor, nn
 
-from benchmarks._measure import Row, best_of, row
+from benchmarks._measure import Row, median_of, row
 from scale.losses import (
     contrastive_loss,
     dot_products,
@@ -29,12 +31,42 @@ PAPER = {  # seconds, on its machine
 def main(quick: bool = False) -> list[Row]:
     """Time the losses of Co2L and SCALE for several sizes of stream batch and replay."""
     losses = {"co2l": co2l_loss, "scale": scale_loss}
-    repeats = 1 if quick else 20
-    return [
+    repeats = 1 if quick else 5
+    rows = [
         measure(name, losses[name], *sizes, repeats, quick=quick)
         for sizes in BATCHES
         for name in losses
     ]
+    return [*rows, nt_xent(32 if quick else 512, repeats)]
+
+
+def nt_xent(views: int, repeats: int) -> Row:
+    """Return the row of the contrastive loss alone, beside pytorch-metric-learning's."""
+    z = nn.functional.normalize(
+        torch.randn(views, 128, generator=torch.Generator().manual_seed(0))
+    ).requires_grad_()
+    twins = twin_positives(views // 2, views)
+    theirs, labels = SupConLoss(temperature=0.1), torch.arange(views // 2).repeat(2)
+    losses: dict[str, Callable[[], Tensor]] = {
+        "ours": lambda: contrastive_loss(dot_products(z), twins, 0.1),
+        "theirs": lambda: theirs(z, labels),
+    }
+    if not torch.allclose(losses["ours"](), losses["theirs"](), rtol=1e-4):
+        raise AssertionError("our contrastive loss is not pytorch-metric-learning's")
+    runs: dict[str, Callable[[], object]] = {
+        name: partial(_backward, loss) for name, loss in losses.items()
+    }
+    cost = median_of({**runs, "product": lambda: z.detach() @ z.detach().T}, repeats)
+    return row(
+        f"NT-Xent of {views} views",
+        cost["ours"] * 1e3,
+        ("pytorch-metric-learning, SupConLoss", cost["theirs"] * 1e3),
+        ("one product of all pairs", cost["product"] * 1e3),
+    )
+
+
+def _backward(loss: Callable[[], Tensor]) -> None:
+    loss().backward()  # type: ignore[no-untyped-call]
 
 
 def measure(
@@ -57,7 +89,7 @@ def measure(
         "ours": lambda: loss(z, past, n // share).backward(),  # type: ignore[no-untyped-call]
         "product": lambda: past @ past.T,
     }
-    best = best_of(runs, repeats)
+    best = median_of(runs, repeats)
     return row(
         f"losses of {name}, n {n}, m {m}",
         best["ours"] * 1e3,

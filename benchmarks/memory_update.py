@@ -8,7 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from benchmarks._measure import Row, best_of, row
+from benchmarks._measure import Row, median_of, row
 from scale.memory import POLICIES, Memory
 from scale.methods import SCALE
 
@@ -28,12 +28,12 @@ def main(quick: bool = False) -> list[Row]:
     runs: dict[str, Callable[[], object]] = {
         name: partial(memory.update, *batch) for name, memory in memories.items()
     }
-    best = best_of(runs, 1 if quick else 5)
+    best = median_of(runs, 1 if quick else 3)
     rows = [
         row(f"{name}, features given", best[name] * 1e3, paper(name), copy_of(images))
         for name in POLICIES
     ]
-    return [*rows, with_features(images, n, 1 if quick else 3)]
+    return [*rows, with_features(images, n, 1)]
 
 
 def full(policy: str, images: Tensor, labels: Tensor) -> Memory:
@@ -48,7 +48,7 @@ def with_features(images: Tensor, n: int, repeats: int) -> Row:
     learner = SCALE(memory_size=len(images) - n)
     learner.start((3, 32, 32))
     learner.memory_.update(images[:-n])
-    best = best_of({"ours": lambda: learner.remember(images[-n:])}, repeats)
+    best = median_of({"ours": lambda: learner.remember(images[-n:])}, repeats, warm_up=False)
     what = f"psa and the ResNet-18 features of {len(images)} images"
     return row(what, best["ours"] * 1e3, paper("psa"), copy_of(images))
 
@@ -62,4 +62,4 @@ def paper(policy: str) -> tuple[str, float] | None:
 
 def copy_of(images: Tensor) -> tuple[str, float]:
     """Return the time to copy memory and batch once."""
-    return "copy of the images", best_of({"copy": images.clone}, 5)["copy"] * 1e3
+    return "copy of the images", median_of({"copy": images.clone}, 5)["copy"] * 1e3

@@ -1,58 +1,71 @@
 """How well three named images of each kind name all others, while a live learner sees the kinds.
 
-``python -m benchmarks.naming [--encoder NAME] [--seeds N]`` feeds ``$SCALE_DATA/fruits/train`` in
-file order to a live learner. After one quarter, half and all of it, 3 images of each kind so far
-are named. It prints the accuracy of the names of all others so far and of ``fruits/test``, beside
-pixels and beside the encoder that the learner started from. No answer is "unknown" here.
+``python -m benchmarks.naming [--encoder NAME] [--seeds N] [--every N]`` feeds
+``$SCALE_DATA/fruits/train`` in file order to a live learner. After one quarter, half and all of it,
+3 images of each kind so far are named. It prints the accuracy of the names of all others so far and
+of ``fruits/test``, beside pixels and beside the encoder that the learner started from. No answer is
+"unknown" here. ``--json FILE`` keeps the rows, ``--table FILE`` prints kept ones.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks._lines import keep, kept, parser_of, table
+from benchmarks._measure import Row
 from scale.data.pixels import read_pixels, to_rgb
 from scale.live import Knowledge, WatchConfig, Watcher
 from scale.live.names import vote
-from scale.report.formats import markdown
 
 PARTS = (0.25, 0.5, 1.0)
 NAMED = 3  # images of each kind
 
 Images = NDArray[np.uint8]
+Labelled = tuple[list[Images], NDArray[np.int64]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 0."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.naming", description=__doc__)
+    parser = parser_of("naming", __doc__)
     parser.add_argument("--encoder", default="resnet18")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--every", type=int, default=1, help="take one of so many images")
+    parser.add_argument("--image-size", type=int)
     args = parser.parse_args(arguments)
+    if args.table is not None:
+        sys.stdout.write(table(kept(args.table, "naming")))
+        return 0
     root = Path(os.environ["SCALE_DATA"]) / "fruits"
-    train, test = load(root / "train"), load(root / "test")
-    rows = [row for seed in range(args.seeds) for row in measure(train, test, args.encoder, seed)]
-    head = ["seen", "features", "seed", "kinds", "the rest", "fruits/test"]
-    sys.stdout.write(markdown(head, rows))
+    train, test = load(root / "train", args.every), load(root / "test", args.every)
+    made = (
+        row
+        for seed in range(args.seeds)
+        for row in measure(
+            train,
+            test,
+            WatchConfig(
+                seed=seed,
+                duplicates=0,
+                blanks=0,
+                image_size=args.image_size,
+                params={"encoder": args.encoder},
+            ),
+        )
+    )
+    sys.stdout.write(table(keep(args.json, "naming", made)))
     return 0
 
 
-def measure(
-    train: tuple[list[Images], NDArray[np.int64]],
-    test: tuple[list[Images], NDArray[np.int64]],
-    encoder: str,
-    seed: int,
-) -> list[list[str]]:
-    """Return the rows of one seed."""
+def measure(train: Labelled, test: Labelled, config: WatchConfig) -> Iterator[Row]:
+    """Yield the rows of one learner: at each part of the stream, one for each kind of features."""
     frames, kinds = train
-    config = WatchConfig(seed=seed, duplicates=0, blanks=0, params={"encoder": encoder})
-    rows: list[list[str]] = []
     with tempfile.TemporaryDirectory() as out, Watcher(out, config=config) as watcher:
         knowledge = Knowledge(watcher.store, watcher.learner)
         begin = watcher.learner.transform  # before the first batch
@@ -75,11 +88,16 @@ def measure(
                 "pixels": (flat(small[:end]), flat(tested[asked])),
             }
             for name, (z, queries) in sets.items():
-                found = accuracy(unit(z), seen, unit(queries), test[1][asked], seed)
-                cells = (f"{part:.0%}", name, seed, len(set(seen)), *found)
-                rows.append([str(cell) for cell in cells])
-                sys.stderr.write(" ".join(rows[-1]) + "\n")
-    return rows
+                found = accuracy(unit(z), seen, unit(queries), test[1][asked], config.seed)
+                yield {
+                    "encoder": config.params["encoder"],
+                    "seed": config.seed,
+                    "seen": f"{end} ({part:.0%})",
+                    "kinds": len(set(seen)),
+                    "features": name,
+                    "the rest": found[0],
+                    "fruits/test": found[1],
+                }
 
 
 def accuracy(
@@ -105,10 +123,12 @@ def accuracy(
     return [f"{100 * value:.1f}" for value in np.mean(right, axis=0)]
 
 
-def load(folder: Path) -> tuple[list[Images], NDArray[np.int64]]:
+def load(folder: Path, every: int) -> Labelled:
     """Return images of one folder per kind, in file order, and the number of each one's kind."""
     folders = sorted(path for path in folder.iterdir() if path.is_dir())
-    files = [(at, file) for at, path in enumerate(folders) for file in sorted(path.iterdir())]
+    files = [
+        (at, file) for at, path in enumerate(folders) for file in sorted(path.iterdir())[::every]
+    ]
     return [to_rgb(read_pixels(file)) for _, file in files], np.array([at for at, _ in files])
 
 

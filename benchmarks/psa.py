@@ -8,7 +8,7 @@ from diversipy.subset import psa_select as diversipy_select  # type: ignore[impo
 from sklearn.datasets import load_digits
 from torch.nn import functional as F
 
-from benchmarks._measure import Row, best_of, row
+from benchmarks._measure import Row, median_of, row
 from scale.memory.psa import psa_select
 from scale.models import build_encoder
 
@@ -32,7 +32,7 @@ def main(quick: bool = False) -> list[Row]:
     """Time both implementations, after checking that they choose the same points."""
     points, size = (110, 100) if quick else (1408, 1280)
     return [
-        measure(name, features, size, repeats=1 if quick else 2)
+        measure(name, features, size, repeats=1)
         for name, features in (("noise", gaussian(points)), ("digits", digits(points)))
     ]
 
@@ -49,8 +49,8 @@ def measure(name: str, features: np.ndarray, size: int, repeats: int) -> Row:
         "pass": lambda: (features.min(axis=0), features.max(axis=0)),
     }
     # Diversipy is slow: it gets few repeats, ours gets more.
-    best = best_of(runs, repeats, warm_up=False)
-    again = best_of({"ours": runs["ours"], "pass": runs["pass"]}, 5 * repeats)
+    best = median_of(runs, repeats, warm_up=False)
+    again = median_of({"ours": runs["ours"], "pass": runs["pass"]}, 5 * repeats)
     return row(
         f"PSA of {len(features)} -> {size}, features of {name}",
         min(best["ours"], again["ours"]) * 1e3,

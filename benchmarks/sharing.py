@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from benchmarks._learner import started
-from benchmarks._measure import Row, best_of, row
+from benchmarks._measure import Row, median_of, row
 from scale.methods import SCALE
 from scale.methods.core.sharing import Copy
 
@@ -23,14 +23,14 @@ def measure(learner: SCALE, repeats: int) -> list[Row]:
     megabytes = sum(tensor.nbytes for tensor in state.values()) / 1e6
     image = learner.memory_.images[:1]
     with ThreadPoolExecutor(1) as pool:
-        copies = best_of(
+        copies = median_of(
             {
                 "copy": lambda: Copy(learner),
                 "bytes": lambda: [tensor.clone() for tensor in state.values()],
             },
             repeats,
         )
-        reads = best_of(
+        reads = median_of(
             {
                 "direct": lambda: learner._in_chunks(SCALE.embed, image),
                 "alone": lambda: learner.transform(image),

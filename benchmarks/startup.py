@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks._measure import Row, best_of, row
+from benchmarks._measure import Row, median_of, row
 
 
 def main(quick: bool = False) -> list[Row]:
@@ -17,7 +17,7 @@ def main(quick: bool = False) -> list[Row]:
         "torch": lambda: run(sys.executable, "-c", "import torch"),
         "python": lambda: run(sys.executable, "-c", "pass"),
     }
-    best = best_of(runs, 1 if quick else 5)
+    best = median_of(runs, 1 if quick else 2)
     return [
         row(
             "scale --help",

@@ -15,7 +15,7 @@ from benchmarks._learner import (
     started,
     update,
 )
-from benchmarks._measure import Row, best_of, multiply_adds_per_second, row
+from benchmarks._measure import Row, median_of, multiply_adds_per_second, row
 from scale.methods import SCALE
 
 
@@ -26,7 +26,7 @@ def main(quick: bool = False) -> list[Row]:
     batch = images(naive.memory_batch, seed=1)
     views = anew.draw_views(batch)
     repeats = 1 if quick else 2
-    best = best_of(
+    best = median_of(
         {
             "anew": lambda: update(anew, anew.draw_views(batch)),
             "once": lambda: update(once, views),

@@ -32,6 +32,8 @@ WHOLE = {"functions": 8, "kills": 0, "disk": 8, "surroundings": 5, "threads": 3}
 EVERY = 50
 MOST = 20_000
 """Cases among which one is searched by its name."""
+STOPPED = 128 + signal.SIGTERM
+_stopped: list[int] = []
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,9 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.table is not None:
         sys.stdout.write(record.table(args.table))
         return 0
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing stays behind
+    signal.signal(signal.SIGTERM, _stop)  # so that nothing stays behind
     if args.short:
-        args.cases, args.kills = min(args.cases, 60), min(args.kills, 6)
+        args.cases, args.kills = min(args.cases or 60, 60), min(args.kills, 6)
     console = Console()
     campaign, begin = Campaign(args.seed, short=args.short), time.monotonic()
     with world(args.seed, short=args.short) as made:
@@ -51,18 +53,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
             module = import_module(f"chaos.{part}")
             if hasattr(module, "subjects"):
                 campaign.wanted[part] = module.subjects(made)
-            for number, case in enumerate(_chosen(module, made, args), 1):
-                _try(case, made, campaign, console, verbose=args.case is not None)
-                campaign.seconds = time.monotonic() - begin
-                if number % EVERY == 0:
-                    _keep(campaign, args)
-                    console.print(f"{part}: {number} cases, {campaign.seconds:.0f} s")
-            _keep(campaign, args)
-            if args.json is not None and args.case is None:
-                record.append(campaign, part, args.json)
+            whole = False
+            try:
+                for number, case in enumerate(_chosen(module, made, args), 1):
+                    if _stopped:
+                        sys.exit(STOPPED)
+                    _try(case, made, campaign, console, verbose=args.case is not None)
+                    campaign.seconds = time.monotonic() - begin
+                    if number % EVERY == 0:
+                        _keep(campaign, args)
+                        console.print(f"{part}: {number} cases, {campaign.seconds:.0f} s")
+                whole = True
+            finally:  # a part that is stopped is kept too
+                _keep(campaign, args)
+                if args.json is not None and args.case is None:
+                    record.append(campaign, part, args.json, whole=whole)
             console.print(f"{part}: {dict(campaign.parts[part])}", highlight=False)
     show(campaign, console)
     return 1 if campaign.failed else 0
+
+
+def _stop(number: int, frame: object) -> None:
+    """Leave; Python ignores that while it forks, so the signal is noted, too."""
+    _stopped.append(number)
+    sys.exit(STOPPED)
 
 
 def _keep(campaign: Campaign, args: argparse.Namespace) -> None:
@@ -75,7 +89,7 @@ def _keep(campaign: Campaign, args: argparse.Namespace) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
-    parser.add_argument("--cases", type=int, default=1000, help="generated bad inputs")
+    parser.add_argument("--cases", type=int, help="bad inputs; default: all options and files")
     parser.add_argument("--kills", type=int, default=200, help="kills of runs and benches")
     parser.add_argument("--seed", type=int, default=0, help="another seed tries other cases")
     parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=", ".join(PARTS))
@@ -95,7 +109,8 @@ def _chosen(module: ModuleType, made: World, args: argparse.Namespace) -> Iterat
         tried = islice(module.cases(made, rng), MOST)
         return islice((case for case in tried if case.name == args.case), 1)
     if name in SHARES:
-        return islice(module.cases(made, rng), round(args.cases * SHARES[name]))
+        count = module.enough(made) if args.cases is None else round(args.cases * SHARES[name])
+        return islice(module.cases(made, rng), count)
     if name == "kills":
         return islice(module.cases(made, rng), args.kills)
     every: list[Case] = list(module.cases(made, rng))

@@ -11,11 +11,11 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from chaos import execute
+from chaos import bases, execute
 from chaos.execute import Around, Outcome
 from chaos.judge import Case, Finding, Result, judge, shell
 from chaos.kills import finish, reference_of
-from chaos.world import World
+from chaos.world import LIVE, World
 
 PART = "disk"
 METHOD = "er"
@@ -24,6 +24,11 @@ SIZES = ("16k", "64k", "700k", "1100k", "1800k", "2400k", "3200k")
 LIMITS = (4000, 20_000, 600_000)
 """Sizes in bytes beyond which no file grows; the messages, in a file here, are shorter."""
 OLD = "old\n" * 300
+
+
+def subjects(world: World) -> list[str]:
+    """Return the commands whose output a whole campaign takes away."""
+    return [f"{name} output" for name in {**_writers(world), **_talkers(world)}]
 
 
 def cases(world: World, rng: random.Random) -> Iterator[Case]:
@@ -87,32 +92,31 @@ def _goes_on(world: World, arguments: list[str], folder: Path) -> list[Finding]:
 
 def _writers(world: World) -> dict[str, list[str]]:
     """Return commands that write one file, OUT, which exists before."""
-    return {
-        "embed": ["embed", str(world.run), str(world.photos), "--out", "OUT.npy"],
-        "plot": ["plot", str(world.bench), "--out", "OUT.png"],
-        "streams": ["streams", "--dataset", str(world.npz), "--out", "OUT.png"],
-        "results": ["results", str(world.results), "--out", "OUT.md", "--figures", "f"],
+    found = {
         "table --to": ["table", str(world.run), "--to", "OUT.jsonl"],
         "evaluate --to": ["evaluate", str(world.run), "--to", "OUT.jsonl"],
+        "names --to": ["names", LIVE, "--export", "csv", "--to", "OUT.csv"],
     }
+    for name, call in bases.every(world).items():
+        written = bases.FRESH.get(name, "")
+        if Path(written).suffix:
+            out = f"OUT{Path(written).suffix}"
+            found[name] = [out if one == written else one for one in call]
+    return found
 
 
 def _talkers(world: World) -> dict[str, list[str]]:
     """Return commands whose output goes to the terminal."""
-    experiment = ["bench", str(world.experiment), "--engine", "in-process", "--out", "b"]
+    every = {name: call for name, call in bases.every(world).items() if name not in bases.WAITS}
+    bench = every["bench"]
     return {
+        **{name: call for name, call in every.items() if name not in _writers(world)},
         "run": ["run", *world.quick(METHOD), "--checkpoint-seconds", "0", "--no-pictures",
                 "--out", "r"],
-        "bench": experiment,
         "bench list": ["bench"],
-        "bench show": [*experiment, "--show"],
-        "table": ["table", str(world.bench)],
+        "bench show": [*bench, "--show"],
         "table csv": ["table", str(world.bench), "--format", "csv"],
-        "methods": ["methods"],
         "methods json": ["methods", "--json"],
-        "data": ["data"],
-        "evaluate": ["evaluate", str(world.run)],
-        "results printed": ["results", str(world.results)],
         "help": ["--help"],
         "run help": ["run", "--help"],
         "a mistake": ["run", "--no-such-option"],
@@ -121,6 +125,7 @@ def _talkers(world: World) -> dict[str, list[str]]:
 
 def _old(arguments: list[str], folder: Path, world: World) -> Path:
     """Put a valid file where the command will write; return it."""
+    world.copy_live(arguments, folder)
     name = next(one for one in arguments if one.startswith("OUT."))
     target = folder / name
     source = world.bench / "records.jsonl"
@@ -185,6 +190,8 @@ def _unread(
     def run(folder: Path) -> Result:
         if any(one.startswith("OUT.") for one in arguments):
             _old(arguments, folder, world)
+        else:
+            world.copy_live(arguments, folder)
         outcome = execute.command(arguments, folder, Around(stdout=stdout))
         found = judge(outcome, folder)
         found = [one for one in found if one.kind != "mute"]

@@ -26,6 +26,8 @@ SECONDS = 90.0
 """Wall time without computing after which a command counts as hanging."""
 IDLE = 0.5
 """Seconds of computing within `SECONDS` below which a command only waits."""
+STOP_SECONDS = 15.0
+"""Wall time after which a command that waits for its user is stopped as by Ctrl-C."""
 CPU_SECONDS = 25
 """Time of computing after which a command counts as hanging: it does not depend on other load."""
 MEMORY = 4 * 2**30
@@ -98,6 +100,18 @@ def call(function: Callable[[], Any], folder: Path, around: Around | None = None
         seconds=time.monotonic() - begin,
         hung=hung or ended_by == signal.SIGXCPU,
     )
+
+
+def stopping(words: Sequence[str], waits: Sequence[str]) -> Around:
+    """Return what surrounds a command: those that wait for Ctrl-C get it after a while."""
+
+    def interrupt(child: int) -> None:
+        handle = os.pidfd_open(child)
+        if not select.select([handle], [], [], STOP_SECONDS)[0]:
+            os.kill(child, signal.SIGINT)
+        os.close(handle)
+
+    return Around(during=interrupt) if set(words) & set(waits) else Around()
 
 
 def warm(commands: Sequence[Sequence[str]], folder: Path) -> None:

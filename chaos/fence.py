@@ -79,7 +79,9 @@ def _written(event: str, arguments: tuple[Any, ...]) -> Iterator[tuple[str, bool
             yield _full(arguments[0], -1, os.path.realpath), False
     else:
         path = _full(arguments[0], arguments[-1], _of_parent)
-        yield path, event == "os.mkdir" and not os.path.lexists(path)
+        making = event == "os.mkdir"
+        if not (making and os.path.lexists(path)):  # that fails by itself
+            yield path, making
 
 
 def _for_writing(mode: Any) -> bool:

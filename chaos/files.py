@@ -17,6 +17,8 @@ from chaos.world import World, scratch
 PART = "files"
 FEW = 6
 """Readers in a short campaign."""
+ENOUGH = 500
+"""Cases of a whole campaign."""
 KEPT_BY = ("table", "plot", "embed", "evaluate", "results", "streams")
 """Commands that change no file that was there, except the one that they are told to write."""
 GROWS = ("log.txt", ".lock", ".job", "metrics.jsonl")
@@ -42,6 +44,11 @@ def _found(world: World) -> tuple[list[tuple[Reader, Path, str]], dict[str, str]
 def subjects(world: World) -> list[str]:
     """Return the files that are read back."""
     return sorted({_subject(path) for _, path, _ in _found(world)[0]})
+
+
+def enough(world: World) -> int:
+    """Return the number of cases of a whole campaign."""
+    return max(ENOUGH, len(subjects(world)))
 
 
 def cases(world: World, rng: random.Random) -> Iterator[Case]:

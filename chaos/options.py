@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chaos import execute
+from chaos.bases import WAITS, base
 from chaos.fence import FULL, device
 from chaos.judge import Case, Finding, Result, judge, shell
 from chaos.parser import Option, commands, options
@@ -17,16 +18,13 @@ from chaos.world import World
 PART = "options"
 FEW = 8
 """Cases of commands as a whole in a short campaign."""
-FRESH = {
-    "run": "run",
-    "bench": "bench",
-    "embed": "z.npy",
-    "plot": "f.png",
-    "streams": "s.png",
-    "results": "R.md",
-    "watch": "live",
-}
-"""What a command writes when the case does not say."""
+MORE = 150
+"""Cases beyond one of each command and option in a whole campaign."""
+
+
+def enough(world: World) -> int:
+    """Return the number of cases of a whole campaign: each option has one."""
+    return len(list(_of_commands(world))) + len(options()) + MORE
 
 
 def cases(world: World, rng: random.Random) -> Iterator[Case]:
@@ -58,10 +56,13 @@ def subjects(world: World) -> list[str]:
 
 
 def _shuffled(option: Option, rng: random.Random) -> list[tuple[str, str, bool]]:
-    """Return the attempts in a random order, one that must be refused first."""
+    """Return the attempts in a random order, one that must be refused first: that is quick."""
     attempts = _attempts(option)
     rng.shuffle(attempts)
-    return sorted(attempts, key=lambda one: not one[2]) if rng.random() < 0.5 else attempts
+    attempts.sort(key=lambda one: not one[2])
+    rest = attempts[1:]
+    rng.shuffle(rest)
+    return [*attempts[:1], *rest]
 
 
 def _attempts(option: Option) -> list[tuple[str, str, bool]]:
@@ -80,12 +81,12 @@ def _attempts(option: Option) -> list[tuple[str, str, bool]]:
 def _of_commands(world: World) -> Iterator[Case]:
     """Yield cases of each command as a whole: unknown options, too many words, none at all."""
     for words in commands():
-        base = _base(words, None, world)
+        valid = base(words, None, world)
         tries: list[tuple[list[str], bool]] = [
-            ([*base, "--no-such-option", "1"], WRONG),
-            ([*base, "--no-such-option"], WRONG),
-            ([*base, "extra", "words"], OPEN),
-            ([*base, "-x"], WRONG),
+            ([*valid, "--no-such-option", "1"], WRONG),
+            ([*valid, "--no-such-option"], WRONG),
+            ([*valid, "extra", "words"], OPEN),
+            ([*valid, "-x"], WRONG),
             ([], OPEN),
             (["--help"], OPEN),
         ]
@@ -99,17 +100,16 @@ def _of_commands(world: World) -> Iterator[Case]:
 def _case(world: World, given: list[tuple[Option, str, str]], wrong: bool) -> Case:
     first = given[0][0]
     replaced = {option.name for option, _, _ in given}
-    arguments = _base(first.command, first.method, world, replaced)
+    places = {option.name: text for option, _, text in given if not option.flags}
+    arguments = base(first.command, first.method, world, replaced, places)
     for option, how, text in given:
-        arguments = _with(arguments, option, how, text)
+        arguments = _with(arguments, option, how, text) if option.flags else arguments
     written = " ".join(f"{option.subject} {how} {text[:60]!r}" for option, how, text in given)
     return _made(world, written, first.subject, [*first.command, *arguments], wrong)
 
 
 def _with(arguments: list[str], option: Option, how: str, text: str) -> list[str]:
     """Return arguments with the option written in one of several ways."""
-    if not option.flags:
-        return [text, *arguments] if option.name in ("run", "experiment") else [*arguments, text]
     flag = option.flags[0]
     match how:
         case "missing":
@@ -126,67 +126,14 @@ def _with(arguments: list[str], option: Option, how: str, text: str) -> list[str
     return [*arguments, flag, text]
 
 
-def _base(
-    words: tuple[str, ...], method: str | None, world: World, without: set[str] | None = None
-) -> list[str]:
-    """Return arguments that the command accepts, without the options named in `without`."""
-    without = without or set()
-    if words == ("run",):
-        pairs = [*_pairs(world.quick(method or "er")), ("--out", FRESH["run"])]
-        kept = [pair for pair in pairs if pair[0][2:].replace("-", "_") not in without]
-        pictures = [] if "pictures" in without else ["--no-pictures"]
-        return [one for pair in kept for one in pair] + pictures
-    required = [one for one in options() if one.command == words and one.name not in without]
-    positional, named = [], []
-    for option in required:
-        value = _valid(option, world)
-        if value is None:
-            continue
-        if option.flags:
-            named += [option.flags[0], value]
-        else:
-            positional.append(value)
-    return [*positional, *named]
-
-
-def _valid(option: Option, world: World) -> str | None:
-    """Return a value that the command accepts; None leaves the option out."""
-    command = option.command[0]
-    if option.name == "out" and command in FRESH:
-        return FRESH[command]
-    fit = {
-        "run": str(world.run),
-        "images": str(world.photos),
-        "sources": str(world.bench),
-        "experiment": str(world.experiment),
-        "folder": str(world.results),
-        "dataset": str(world.npz) if command == "streams" else None,
-        "engine": "in-process",
-    }
-    if option.name in fit:
-        return fit[option.name]
-    if not option.required:
-        return None
-    kinds = {
-        "int": "1",
-        "float": "1.0",
-        "path": str(world.run),
-        "choice": "".join(option.choices[:1]),
-    }
-    return kinds.get(option.kind, "x")
-
-
-def _pairs(arguments: list[str]) -> list[tuple[str, str]]:
-    return list(zip(arguments[::2], arguments[1::2], strict=True))
-
-
 def _made(world: World, name: str, subject: str, arguments: list[str], wrong: bool) -> Case:
     def run(folder: Path) -> Result:
         shutil.copy(world.root / "own.py", folder / "own.py")
+        world.copy_live(arguments, folder)
         device(folder / "full-device", FULL)
         (folder / "link-to-full").symlink_to("full-device")
         before = world.state()
-        outcome = execute.command(arguments, folder)
+        outcome = execute.command(arguments, folder, execute.stopping(arguments[:1], WAITS))
         found = judge(outcome, folder, must_refuse=wrong)
         if world.state() != before:
             changed = sorted(dict(world.state().items() ^ before.items()))

@@ -7,11 +7,11 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaos import execute
+from chaos import bases, execute
 from chaos.execute import Around, Outcome
 from chaos.watch import opened_below
 from chaos.world import World
@@ -133,7 +133,16 @@ def readers(world: World) -> list[Reader]:
     found.append(Reader("decoded images", cached, ("cache",), ("new/metrics.jsonl",)))
     images = ("embed", str(world.run), "data/images.npy", "--out", "z.npy")
     found.append(Reader("embed images.npy", images, ("data/images.npy",), ("z.npy",)))
-    return found
+    return [*found, *_others(world, {reader.arguments[0] for reader in found})]
+
+
+def _others(world: World, known: set[str]) -> Iterator[Reader]:
+    """Yield readers of commands that are not listed: accepted calls, on copies of templates."""
+    for name, call in bases.every(world).items():
+        arguments = tuple(one.removeprefix(f"{world.root}{os.sep}") for one in call)
+        needs = tuple(one for one in arguments[1:] if one and (world.root / one).exists())
+        if call[0] not in known and call[0] not in bases.WAITS and needs:
+            yield Reader(name, arguments, needs)
 
 
 def _own(world: World) -> list[str]:

@@ -13,16 +13,20 @@ from chaos.report import Campaign
 from scale.report.formats import markdown
 
 COUNTS = ("cases", "kills", "inside")
-HEAD = ["part", "commit", "seeds", "cases", "kills", "failures", "covered"]
+HEAD = ["part", "cases", "kills", "at checkpoints", "failures", "covered"]
 
 
-def append(campaign: Campaign, part: str, path: Path) -> None:
-    """Add what one part found to the file `path`, with the code and the rules that it ran with."""
+def append(campaign: Campaign, part: str, path: Path, *, whole: bool = True) -> None:
+    """Add what one part found to the file `path`, with the code and the rules that it ran with.
+
+    `whole` is False for a part that was stopped.
+    """
     counts = campaign.parts[part]
     line: dict[str, Any] = {
         "part": part,
         "seed": campaign.seed,
         "short": campaign.short,
+        "whole": whole,
         "code": _code(),
         "rules": digest_of(Path(__file__).parent),
         **{name: counts[name] for name in COUNTS},
@@ -41,15 +45,20 @@ def append(campaign: Campaign, part: str, path: Path) -> None:
 
 
 def table(path: Path) -> str:
-    """Return the counts in a file of records as Markdown: a row for each part of each commit."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    """Return the counts of the last campaign in a file of records as Markdown.
+
+    It has the lines whose code is that of the last line: first which code that is, then a row for
+    each part.
+    """
     lines = [json.loads(text) for text in path.read_text().splitlines()]
-    commits = list(dict.fromkeys(_label(line["code"]) for line in lines))
-    for line in sorted(lines, key=lambda one: commits.index(_label(one["code"]))):
-        groups.setdefault((line["part"], _label(line["code"])), []).append(line)
-    ordered = sorted(groups.items(), key=lambda one: list(PARTS).index(one[0][0]))
-    rows = [[part, commit, *_row(found)] for (part, commit), found in ordered]
-    return markdown(HEAD, [*rows, *_totals(groups, commits)])
+    last = [line for line in lines if line["code"]["digest"] == lines[-1]["code"]["digest"]]
+    rows = []
+    for part in PARTS:
+        found = [line for line in last if line["part"] == part]
+        if found:
+            stopped = "" if all(line.get("whole", True) for line in found) else ", stopped"
+            rows.append([f"{part}{stopped}", *_counts(found), _covered(found)])
+    return f"{_caption(last)}\n\n{markdown(HEAD, [*rows, ['all', *_counts(last), '']])}"
 
 
 def digest_of(folder: Path) -> str:
@@ -72,32 +81,25 @@ def _code() -> dict[str, Any]:
     }
 
 
-def _label(code: dict[str, Any]) -> str:
-    commit = (code["commit"] or code["digest"])[:7]
-    return f"{commit} with changes" if code["changed"] else commit
-
-
-def _row(found: list[dict[str, Any]]) -> list[str]:
-    seeds = " ".join(str(line["seed"]) for line in found)
-    covered = [line["covered"] for line in found if "covered" in line]
-    best = max(covered, default=None)
-    return [seeds, *_counts(found), f"{best[0]} of {best[1]}" if best else ""]
+def _caption(lines: list[dict[str, Any]]) -> str:
+    """Return a line with the code and the seeds of a campaign."""
+    code = lines[-1]["code"]
+    commit = f", commit {code['commit'][:7]}" if code["commit"] else ""
+    changes = " with changes" if code["changed"] else ""
+    seeds = " ".join(str(seed) for seed in sorted({line["seed"] for line in lines}))
+    return f"Code: digest {code['digest']}{commit}{changes}. Seed: {seeds}."
 
 
 def _counts(found: list[dict[str, Any]]) -> Iterator[str]:
-    cases, kills, inside = (sum(line[name] for line in found) for name in COUNTS)
-    yield str(cases)
-    yield f"{kills}, {inside} at checkpoints" if kills else ""
+    for name in COUNTS:
+        yield str(sum(line[name] for line in found) or "")
     kinds = {kind: sum(line["failures"].get(kind, 0) for line in found) for kind in KINDS}
     yield ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count) or "0"
 
 
-def _totals(groups: dict[tuple[str, str], Any], commits: list[str]) -> list[list[str]]:
-    rows = []
-    for commit in commits:
-        found = [line for (_, one), lines in groups.items() if one == commit for line in lines]
-        rows.append(["all", commit, "", *_counts(found), ""])
-    return rows
+def _covered(found: list[dict[str, Any]]) -> str:
+    best = max((line["covered"] for line in found if "covered" in line), default=None)
+    return f"{best[0]} of {best[1]}" if best else ""
 
 
 PARTS = ("options", "files", "functions", "kills", "disk", "surroundings", "threads")

@@ -8,9 +8,10 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import cycle, islice
 from pathlib import Path
 
-from chaos import execute
+from chaos import bases, execute
 from chaos.execute import Around, Outcome
 from chaos.judge import Case, Result, judge, shell
 from chaos.world import World
@@ -23,26 +24,26 @@ VARIABLES = {
     "SCALE_DATA": "/dev/null/x",
 }
 """Variables that are read at the start of a process, with values that do not fit."""
+OTHERS = 3
+"""Commands beside a run that are tried in each surrounding."""
+
+
+def subjects(world: World) -> list[str]:
+    """Return the commands that a whole campaign tries."""
+    return [name for name in bases.every(world) if name not in bases.WAITS]
 
 
 def cases(world: World, rng: random.Random) -> Iterator[Case]:
-    """Yield a run, and two other commands, in each surrounding."""
+    """Yield a run, and other commands, in each surrounding."""
     quick = ["run", *world.quick("er"), "--out", "r"]
-    commands = {
-        "run": [*quick, "--no-pictures"],
-        "evaluate": ["evaluate", str(world.run)],
-        "embed": ["embed", str(world.run), str(world.photos), "--out", "z.npy"],
-        "table": ["table", str(world.bench)],
-        "plot": ["plot", str(world.bench), "--out", "f.png"],
-        "methods": ["methods"],
-        "data": ["data"],
-        "streams": ["streams", "--dataset", str(world.npz)],
-        "bench": ["bench", str(world.experiment), "--engine", "in-process", "--out", "b"],
-    }
+    every = bases.every(world)
+    commands = {name: every[name] for name in subjects(world)}
     others = [name for name in commands if name != "run"]
+    rng.shuffle(others)
+    turns = cycle(others)
     for where, change in _changes().items():
-        for name in ("run", *rng.sample(others, 2)):
-            yield _forked(name, commands[name], where, change)
+        for name in ("run", *islice(turns, OTHERS)):
+            yield _forked(world, name, commands[name], where, change)
     for variable, value in VARIABLES.items():
         for name in ("run", "plot"):
             arguments = quick if name == "run" else commands[name]
@@ -84,8 +85,11 @@ def _changes() -> dict[str, Callable[[Path], None]]:
     }
 
 
-def _forked(name: str, arguments: list[str], where: str, change: Callable[[Path], None]) -> Case:
+def _forked(
+    world: World, name: str, arguments: list[str], where: str, change: Callable[[Path], None]
+) -> Case:
     def run(folder: Path) -> Result:
+        world.copy_live(arguments, folder)
         outcome = execute.command(arguments, folder, Around(before=lambda: change(folder)))
         return Result(_judged(outcome, folder, where))
 

@@ -25,6 +25,13 @@ SAVED = 30
 ACTS = ("transform", "save", "load", "guard")
 
 
+def subjects(world: World) -> list[str]:
+    """Return the methods that a whole campaign tries."""
+    from scale.methods import METHODS
+
+    return list(METHODS)
+
+
 def cases(world: World, rng: random.Random) -> Iterator[Case]:
     """Yield each act in another thread: the first two for each method, the others for some."""
     from scale.methods import METHODS
@@ -45,7 +52,7 @@ def _case(world: World, method: str, act: str) -> Case:
         return Result([Finding(*one) for one in json.loads(told.read_text())])
 
     command = f"{method}: {act}() in a thread during partial_fit"
-    return Case(PART, f"{act} {method}", act, run, command)
+    return Case(PART, f"{act} {method}", method, run, command)
 
 
 def _try(world: World, method: str, act: str) -> int:

@@ -57,6 +57,7 @@ NAMES: tuple[Value, ...] = (
     ("x.py", WRONG),
     ("own.py:Nothing", WRONG),
     ("[red]x[/blue]", WRONG),
+    ("9" * 5000, WRONG),
 )
 READ_PATHS: tuple[Value, ...] = (
     ("no-such-file", WRONG),
@@ -84,8 +85,8 @@ WRITE_PATHS: tuple[Value, ...] = (  # the devices are in the folder of the case
 )
 WRITTEN = {"out", "to", "figures"}
 """Path options that name what is written; all others are read."""
-FREE_TEXT = {"address"}
-"""Options that only a cluster can refuse."""
+FREE_TEXT = {"address": ("bench", "embed"), "name": ("name",)}
+"""Options that take any text, by command; only a cluster can refuse its address."""
 UNBOUNDED = {"checkpoint_seconds", "gpus"}
 """Numbers of which infinity can be meant."""
 WORK = {"steps_per_batch", "updates"}
@@ -109,8 +110,13 @@ def values(option: Option) -> Iterator[Value]:
             yield from WRITE_PATHS if option.name in WRITTEN else READ_PATHS
         case "str":
             for text, wrong in NAMES:
-                yield text, wrong and option.name not in FREE_TEXT
+                yield text, wrong and not is_free(option)
             yield from ((name, OPEN) for name in (*option.choices, *registered(option.name)))
+
+
+def is_free(option: Option) -> bool:
+    """Return whether an option takes any text."""
+    return option.command[0] in FREE_TEXT.get(option.name, ())
 
 
 def _large(text: str) -> bool:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,8 @@ CLASSES = ("a", "b", "c")
 TRAIN, TEST, SIDE = 8, 4, 8
 """Images of each class, and their side."""
 QUICK = ("--stream-batch", "8", "--evaluations", "2", "--threads", "1")
+LIVE = "live"
+"""The folder of the live learner, which cases copy: commands may change it."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,15 @@ class World:
         return self.root / "results"
 
     @property
+    def live(self) -> Path:
+        return self.root / LIVE
+
+    @property
+    def pushed(self) -> Path:
+        """A learner as `scale push` leaves it in a folder."""
+        return self.root / "pushed"
+
+    @property
     def experiment(self) -> Path:
         return self.root / "two.toml"
 
@@ -90,6 +101,18 @@ class World:
         chosen = [(f"--{k.replace('_', '-')}", v) for k, v in wanted.items() if k in fields]
         given = [one for pair in chosen for one in pair]
         return ["--dataset", str(data or self.npz), "--method", method, *QUICK, *given]
+
+    def watching(self) -> list[str]:
+        """Return the options of a live learner that takes about a second."""
+        method = self.quick("er")[2:]
+        kept = [one for pair in zip(method[::2], method[1::2], strict=True)
+                if pair[0] not in QUICK for one in pair]  # fmt: skip
+        return [*kept, "--batch-size", "8", "--image-size", "8"]
+
+    def copy_live(self, arguments: Sequence[str], folder: Path) -> None:
+        """Copy the live learner to the folder of a case whose command uses it."""
+        if LIVE in arguments:
+            shutil.copytree(self.live, folder / LIVE)
 
     def state(self) -> dict[str, tuple[int, int]]:
         """Return the size and time of change of every file."""
@@ -252,9 +275,14 @@ def _make_runs(made: World) -> None:
             ["plot", str(made.bench), "--out", str(root / "figure.png")],
             ["table", str(made.bench)],
             ["data", "get", "owner/none"],
+            ["watch", str(made.photos), *made.watching(), "--once", "--out", str(made.live)],
+            ["name", str(made.live), "x", "1"],
+            *([] if made.short else [["export", str(made.run), "--out", str(root / "m.onnx")]]),
         ],
         root,
     )
+    made.pushed.mkdir()
+    shutil.copy2(made.run / "learner.safetensors", made.pushed)
     stop = ["run", *made.quick(), *every, "--no-pictures", "--out", str(made.stopped)]
     execute.command(stop, root, Around(before=lambda: _stop_at_second(made.stopped)))
     archive = made.results / "archive"

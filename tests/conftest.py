@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import shutil
@@ -11,26 +12,47 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from hypothesis import HealthCheck, settings
-from sklearn.datasets import load_digits
 
-# How long a call takes on a busy machine is not what is tested.
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
+from tests.processes import stop_server
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Compute with one thread, here and in the processes that tests start: each core has a test."""
     os.environ["OMP_NUM_THREADS"] = "1"
     os.environ["SCALE_TRACEBACK"] = "1"  # a bug fails the test that finds it, with its traceback
+    if config.getoption("dist", "no") == "no":  # not in the process that only hands out tests
+        _prepare()
+
+
+def _prepare() -> None:
+    """Set up the libraries of a process that runs tests."""
+    import torch
+    from hypothesis import HealthCheck, settings
+
     torch.set_num_threads(1)
+    # How long a call takes on a busy machine is not what is tested. Every run draws other examples.
+    settings.register_profile(
+        "unhurried", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("unhurried")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what is imported: most of the objects that there are."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep the user's cache out of the tests."""
     os.environ["SCALE_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_server_left() -> Iterator[None]:
+    """Stop the server of processes at the end."""
+    yield
+    stop_server()
 
 
 @pytest.fixture
@@ -77,6 +99,8 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 @pytest.fixture(scope="session")
 def small_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Real digits of three classes, 40 train and 10 test images each, as an .npz file."""
+    from sklearn.datasets import load_digits
+
     images, labels = load_digits(return_X_y=True)
     chosen = np.concatenate([np.flatnonzero(labels == c)[:50] for c in range(3)])
     pixels = (images[chosen] * 255 / 16).astype(np.uint8).reshape(-1, 8, 8)

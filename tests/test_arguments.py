@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,11 @@ import scipy.sparse
 import torch
 
 import scale
+import scale.live
+import scale.methods
+import scale.models
+import scale.report
+import scale.runs
 from scale._errors import ScaleError
 from scale.data import ImageSet, as_images, card_for, get_dataset, image_files, load_files
 from scale.streams import class_over_time
@@ -82,14 +88,21 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("call", "argument"), [one for one in CASES if one not in UNCHECKED])
-@pytest.mark.parametrize("wrong", WRONG)
-def test_a_wrong_argument_is_refused_in_one_line(call: str, argument: str, wrong: str) -> None:
+def refusal(function: Callable[..., Any], given: dict[str, Any]) -> str:
+    """Return what a call says to wrong arguments; nothing if it takes them."""
+    try:
+        function(**given)
+    except ScaleError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(("call", "argument"), CASES)
+def test_a_wrong_argument_is_refused_in_one_line(call: str, argument: str) -> None:
     function, given = CALLS[call]
-    with pytest.raises(ScaleError) as caught:
-        function(**{**given, argument: WRONG[wrong]})
-    assert "\n" not in str(caught.value)
-    assert len(str(caught.value)) < 500
+    told = {name: refusal(function, {**given, argument: WRONG[name]}) for name in WRONG}
+    assert [name for name, text in told.items() if not text] == []
+    assert [text for text in told.values() if "\n" in text or len(text) >= 500] == []
 
 
 @pytest.mark.parametrize("indices", [10**12, 2.5, "a", [[0]], np.ones(3, bool), object()])
@@ -113,3 +126,36 @@ def test_counts_start_at_one(value: int) -> None:
 def test_batches_that_do_not_fit_in_memory_are_refused_before_they_are_made() -> None:
     with pytest.raises(ScaleError, match=r"needs at least .* of memory"):
         next(scale.batches(IMAGES, 10**13))
+
+
+LONG, NUL = "x" * 300, "a\0b"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: scale.live.load_learner(Path(LONG), print),
+        lambda: scale.live.live_parameters("er", given="x"),  # type: ignore[arg-type]
+        lambda: scale.runs.config_from(Path(LONG), "digits"),
+        lambda: scale.runs.measure_again(Path(LONG), None),
+        lambda: scale.report.draw_streams({"iid": [[1.0]]}, ["a"], NUL),
+        lambda: scale.report.draw_memory([[1]], ["x"], ["a"], "a.png"),
+        lambda: scale.report.draw_curve([{"knn": 1}], {}, "a.png"),
+        lambda: scale.report.draw_embedding([("", FEATURES, LABELS)], list("abcd"), "a.png", -1),
+        lambda: scale.runs.measures_table({}, ""),
+        lambda: scale.methods.restore(torch.ones(2), {}),  # type: ignore[arg-type]
+        lambda: scale.models.Projector(-3),
+        lambda: scale.models.Projector(8, 10**9),
+        lambda: scale.models.build_projector(8, 8, None),  # type: ignore[arg-type]
+        lambda: scale.models.build_trunk((1, 8), 8),  # type: ignore[arg-type]
+        lambda: scale.models.build_decoder(-1, (1, 8, 8), 8),
+        lambda: scale.models.network_bytes((1, 8, 8), 8, 3),  # type: ignore[arg-type]
+    ],
+)
+def test_functions_of_the_sub_packages_refuse_what_they_cannot_use(
+    call: Callable[[], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ScaleError):
+        call()
+    assert not list(tmp_path.iterdir())

@@ -4,22 +4,29 @@ import json
 from importlib import import_module
 
 import pytest
-from benchmarks.__main__ import MODULES, append, keep_rows, main, table
+from benchmarks import _lines
+from benchmarks.__main__ import MODULES, keep_rows, main, save, table
+from benchmarks._measure import machine, row
+from benchmarks._page import page
 from rich.console import Console
 
-CHEAP = ("psa", "augment", "losses", "memory_update")
+CHEAP = ("psa", "augment", "memory_update", "knn")
 
 
-@pytest.mark.parametrize("name", CHEAP)
+@pytest.mark.parametrize(
+    "name", ["losses", *(pytest.param(name, marks=pytest.mark.slow) for name in CHEAP)]
+)
 def test_rows_carry_costs_and_ratios_and_can_be_stored_and_printed(name, tmp_path):
     rows = import_module(f"benchmarks.{name}").main(quick=True)
     assert rows
     for cells in rows:
         assert cells["ours"] > 0
         assert cells["ours_over_limit"] == cells["ours"] / cells["limit_cost"]
-    append(tmp_path / "rows.jsonl", rows)
+    for one in ("another", name, name):  # the second time in place of the first
+        save(tmp_path / "rows.jsonl", one, rows)
     lines = (tmp_path / "rows.jsonl").read_text().splitlines()
-    assert [json.loads(line) for line in lines] == rows
+    expected = [{"benchmark": one, **cells} for one in ("another", name) for cells in rows]
+    assert [json.loads(line) for line in lines] == expected
     console = Console(width=80)
     with console.capture() as printed:
         console.print(table(name, rows))
@@ -43,3 +50,20 @@ def test_a_stopped_run_goes_on_with_the_benchmarks_that_are_missing(tmp_path):
     assert "measured before the stop" in page
     assert "PSA of 110" in page
     assert list((tmp_path / "kept").iterdir()) == [], "the next run measures all again"
+
+
+def test_rows_are_kept_as_they_come_and_printed_again(tmp_path):
+    path, rows = tmp_path / "rows.jsonl", [{"stream": "street", "events": 1, "noticed at": 6}]
+    for name in ("what_is_new", "another"):
+        assert _lines.keep(path, name, rows) == rows
+    assert _lines.kept(path, "what_is_new") == rows
+    assert _lines.table(rows).splitlines()[-1] == "| street | 1 | 6 |"
+
+
+@pytest.mark.parametrize(("theirs", "shown"), [(5.0, "5 | yes"), (2.0, "2 | no")])
+def test_the_page_begins_with_what_was_to_be_reached(theirs, shown):
+    measured = {"released": [row("update, views ready", 1.0, ("plain", theirs))], "psa": []}
+    written = page(measured, machine())
+    assert f"| at least 4.5 | {shown} |" in written.split("## ")[0]
+    assert "relative to before" not in written, "what was not measured is not shown"
+    assert "| what | ours | beside | its cost | beside / ours |\n" in written

@@ -1,20 +1,24 @@
 """The campaign of `make chaos`: what it derives and judges, and its short form."""
 
 import dataclasses
+import functools
+import json
 import os
 import random
 import signal
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
-from chaos import execute, parser, record, values
+from chaos import execute, options, parser, record, values
 from chaos.damage import edit, every_kind
 from chaos.execute import Around, Outcome, call
 from chaos.fence import FULL, device
 from chaos.judge import Case, Finding, Result, judge, without_numbers
 from chaos.report import Campaign
+from chaos.world import World
 
 from scale.methods import METHODS
 
@@ -36,9 +40,15 @@ def test_every_command_and_every_parameter_of_every_method_is_an_option():
         assert taken == {field.name for field in dataclasses.fields(method)} - {"seed"}
 
 
+def test_a_whole_campaign_has_a_case_of_every_option(tmp_path):
+    world = World(tmp_path)
+    tried = islice(options.cases(world, random.Random(0)), options.enough(world))
+    assert {case.subject for case in tried} >= set(options.subjects(world))
+
+
 def test_every_option_that_takes_a_value_has_one_that_must_be_refused():
     for option in parser.options():
-        if option.kind != "flag" and option.name not in values.FREE_TEXT:
+        if option.kind != "flag" and not values.is_free(option):
             assert any(wrong for _, wrong in values.values(option)), option.subject
 
 
@@ -129,7 +139,8 @@ def test_an_attempt_that_fails_by_itself_is_not_outside(tmp_path, monkeypatch):
     (tmp_path / "a").mkdir()
     log = tmp_path / "log.txt"
     monkeypatch.setattr(execute, "FENCE", {"base": tmp_path, "log": log})
-    assert call(lambda: Path("/dev/null/x/y").mkdir(parents=True), tmp_path / "a").status == 1
+    for path in (Path("/dev/null/x/y"), Path("/proc/nothing/x")):
+        assert call(functools.partial(path.mkdir, parents=True), tmp_path / "a").status == 1
     assert not log.exists()
 
 
@@ -145,23 +156,32 @@ def test_a_device_is_made_in_the_folder_of_the_case(tmp_path):
         (tmp_path / "full").write_text("x")
 
 
-def test_a_record_has_a_line_for_each_part_and_a_table_sums_the_seeds(tmp_path):
+def test_a_record_has_a_line_for_each_part_and_the_table_sums_those_of_the_last_code(tmp_path):
     path = tmp_path / "chaos.jsonl"
     for seed in range(2):
         campaign = Campaign(seed)
         case = Case("kills", "one", "run", lambda _: Result())
         campaign.add(case, Result([Finding("loss", "it is gone")] * seed, 1, 3, 2))
-        record.append(campaign, "kills", path)
-    head, _, row, total = record.table(path).splitlines()
-    assert head.startswith("| part | commit | seeds | cases | kills |")
-    assert "| 0 1 | 2 | 6, 4 at checkpoints | 1 loss |" in row
-    assert "| 2 | 6, 4 at checkpoints | 1 loss |" in total
+        record.append(campaign, "kills", path, whole=seed == 0)
+    older = json.loads(path.read_text().splitlines()[0])
+    older["code"]["digest"] = "0" * 16
+    path.write_text(json.dumps(older) + "\n" + path.read_text())
+    caption, _, head, _, row, total = record.table(path).splitlines()
+    assert f"digest {campaign_digest(path)}" in caption
+    assert "Seed: 0 1." in caption
+    assert head.startswith("| part | cases | kills |")
+    assert row.startswith("| kills, stopped | 2 | 6 | 4 | 1 loss |")
+    assert total.startswith("| all | 2 | 6 | 4 | 1 loss |")
+
+
+def campaign_digest(path: Path) -> str:
+    return json.loads(path.read_text().splitlines()[-1])["code"]["digest"]
 
 
 @pytest.mark.slow
 def test_the_short_campaign_finds_nothing():
     done = subprocess.run(
-        [sys.executable, "-m", "chaos", "--short"],
+        [sys.executable, "-m", "chaos", "--short", "--cases", "24", "--kills", "3"],
         cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,

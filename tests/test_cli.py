@@ -80,7 +80,7 @@ def test_a_preset_sets_the_parameters_and_options_come_before_it(
 
 def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
     before = (finished / "metrics.jsonl").read_bytes()
-    assert main(["run", "--out", str(finished), "--resume"]) == 0
+    assert main(["run", "--out", str(finished), "--resume", "--no-pictures"]) == 0
     assert (finished / "metrics.jsonl").read_bytes() == before
 
 
@@ -112,6 +112,9 @@ def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
         (["evaluate", "no-run"], "no-run"),
         (["table", "no-run"], "no-run"),
         (["streams", "--dataset", "cifer10"], "cifar10"),
+        (["streams", "--dataset", "digits", "--samples-per-class", "0"], "must be 1 or more"),
+        (["bench", "mu", "--out", "x", "--seeds", "9" * 11], "seeds must be from 1 to 10000"),
+        (["export", "no-run", "--to", "torch", "--out", "x.onnx"], "must end in .pt2"),
         (["data", "get", "cifer10"], "cifar10"),
     ],
 )
@@ -155,6 +158,7 @@ def test_a_corrupt_image_stops_the_run_or_is_skipped_as_asked(
             Image.fromarray(pixels).save(tmp_path / "pets" / label / f"{i}.png")
     (tmp_path / "pets" / "cat" / "broken.png").write_bytes(b"\x89PNG but not really")
     arguments = ["run", "--dataset", str(tmp_path / "pets"), "--out", str(tmp_path / "run"), *QUICK]
+    arguments.append("--no-pictures")
     assert "broken.png" in refused(capsys, *arguments)
     assert not (tmp_path / "run" / "config.json").exists()
     assert main([*arguments, "--on-bad", "skip"]) == 0
@@ -327,7 +331,8 @@ def test_table_averages_over_seeds_and_keeps_records(
     for seed in range(2):
         folders.append(str(tmp_path / f"run{seed}"))
         place = ["--dataset", str(small_set), "--out", folders[-1], "--seed", str(seed)]
-        assert main(["run", *place, *QUICK, "--no-pictures"]) == 0
+        quick = ["--method", "patches", "--stream-batch", "60", "--evaluations", "1"]
+        assert main(["run", *place, *quick, "--no-pictures"]) == 0
     capsys.readouterr()
     records = tmp_path / "records.jsonl"
     assert main(["table", *folders, "--markdown", "--to", str(records)]) == 0
@@ -357,7 +362,7 @@ def test_a_hostile_name_reaches_no_terminal(
 ) -> None:
     data, run = tmp_path / "d\x1b]0;x\x07\n.npz", str(tmp_path / "r\x1b[2J\n")
     shutil.copy(small_set, data)
-    assert main(["run", "--dataset", str(data), "--out", run, *QUICK]) == 0
+    assert main(["run", "--dataset", str(data), "--out", run, *QUICK, "--no-pictures"]) == 0
     assert main(["table", run]) == 0
     assert main(["evaluate", run]) == 0
     assert main(["embed", run, str(data), "--out", str(tmp_path / "z\x1bc.npy")]) == 0

@@ -10,9 +10,15 @@ from pathlib import Path
 
 import pytest
 from benchmarks.__main__ import main as benchmarks
+from benchmarks.export_methods import main as export_methods
 from benchmarks.guard import main as guard
 from benchmarks.label_choice import main as label_choice
+from benchmarks.live import main as live
+from benchmarks.live_search import main as live_search
+from benchmarks.live_soak import main as live_soak
+from benchmarks.naming import main as naming
 from benchmarks.pseudo_positives import main as pseudo_positives
+from benchmarks.what_is_new import main as what_is_new
 from chaos.__main__ import main as chaos
 
 from scale.cli import main
@@ -26,9 +32,15 @@ ROOT = Path(__file__).parents[1]
 PRINTERS = {
     "scale": main,
     "python -m benchmarks": benchmarks,
+    "python -m benchmarks.export_methods": export_methods,
     "python -m benchmarks.guard": guard,
     "python -m benchmarks.label_choice": label_choice,
+    "python -m benchmarks.live": live,
+    "python -m benchmarks.live_search": live_search,
+    "python -m benchmarks.live_soak": live_soak,
+    "python -m benchmarks.naming": naming,
     "python -m benchmarks.pseudo_positives": pseudo_positives,
+    "python -m benchmarks.what_is_new": what_is_new,
     "python -m chaos": chaos,
 }
 MARKED = re.compile(
@@ -38,7 +50,7 @@ MARKED = re.compile(
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("notes/*.md"))]
 WITH_LINKS = [ROOT / "RESULTS.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("results/*.md"))]
-ALWAYS = ("README.md", "extending.md")
+ALWAYS = ("README.md",)
 """Pages whose code the default suite runs; that of the others is slow."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from scale._errors import InputError, ScaleError, UnknownNameError
 from scale._registry import Registry
 from scale.cli import main
 from scale.methods import METHODS, SimCLR
+from tests.processes import start
 
 MINE = '''\
 from dataclasses import dataclass
@@ -57,14 +57,11 @@ def write(text: str, name: str = "mine.py") -> Path:
     return path
 
 
-def command(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "scale", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def run_in(folder: Path, *arguments: str) -> None:
+    """Run a command in a process of its own to a good end."""
+    process = start(arguments, cwd=folder)
+    _, error = process.communicate()
+    assert process.returncode == 0, error
 
 
 @pytest.mark.parametrize("name", ["mine.py", "./mine.py", "mine.py:Mine", "{here}/mine.py:Mine"])
@@ -212,15 +209,13 @@ def test_a_run_of_a_file_goes_on_from_any_folder(
     options = f"--dataset {small_set} --samples-per-class 10 --evaluations 1 --no-pictures"
     learner = "--encoder cnn --augmentation mnist --steps-per-batch 1 --sharpness 0.25"
     run = ["run", "--method", "./mine.py", "--out", str(folder / "run")]
-    done = command(*run, *options.split(), *learner.split(), folder=folder / "code")
-    assert done.returncode == 0, done.stderr
+    run_in(folder / "code", *run, *options.split(), *learner.split())
     config = json.loads((folder / "run/config.json").read_text())
     assert config["run"]["method"] == "./mine.py"
     assert config["run"]["params"]["sharpness"] == 0.25
     (folder / "elsewhere").mkdir()
     embed = ["embed", str(folder / "run"), str(small_set), "--out", "z.npy"]
-    done = command(*embed, folder=folder / "elsewhere")
-    assert done.returncode == 0, done.stderr
+    run_in(folder / "elsewhere", *embed)
     monkeypatch.chdir("elsewhere")
     assert main(["run", "--resume", "--no-pictures", "--out", str(folder / "run")]) == 0
     assert main(["evaluate", str(folder / "run"), "--bank-size", "20"]) == 0

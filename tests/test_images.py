@@ -46,7 +46,7 @@ def answer(entrance: str, images: np.ndarray) -> list[Any] | str:
         return "refused"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(shapes)
 def test_all_entrances_give_the_same_images_or_refuse_them(shape: tuple[int, ...]) -> None:
     images = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)

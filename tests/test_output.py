@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -15,6 +16,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
+from scale import _output
 from scale._console import Screen
 from scale._output import News
 from scale._text import printable, shell_line
@@ -156,3 +158,12 @@ def test_an_encoding_without_our_signs_gets_plain_ones() -> None:
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )
     assert done.stdout == "1 +- 2 \\xe9 \\udcff\n"
+
+
+def test_our_own_warnings_are_one_line_and_those_of_others_keep_their_place() -> None:
+    own = str(Path(_output.__file__).parent / "methods" / "er.py")
+    with _output.plain_warnings():
+        assert warnings.formatwarning("it declines", UserWarning, own, 3) == "scale: it declines\n"
+        other = warnings.formatwarning("slow", UserWarning, "/elsewhere.py", 3)
+    assert other.startswith("/elsewhere.py:3: UserWarning: slow")
+    assert "UserWarning" in warnings.formatwarning("it declines", UserWarning, own, 3)

@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -12,6 +8,7 @@ from hypothesis import strategies as st
 
 from scale._errors import DamagedFileError, InputError, ScaleError, UnwritableError
 from scale._tensors import read_tensors, write_tensors
+from tests.processes import run_code
 
 TENSORS = {
     "float32": torch.randn(3, 4, generator=torch.Generator().manual_seed(0)),
@@ -151,11 +148,6 @@ assert seen == [], seen
 """
 
 
-def run(code: str, path: Path) -> str:
-    command = [sys.executable, "-c", code, str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
-
-
 def test_a_limit_on_file_size_is_told_and_keeps_the_old_file(tmp_path, limit_files):
     write_tensors(tmp_path / "file", {"a": torch.arange(3)}, {})
     limit_files(1000)
@@ -175,4 +167,4 @@ def test_a_full_disk_is_told_and_keeps_the_old_file(small_disk):
 
 
 def test_nothing_is_unpickled(tmp_path):
-    assert run(UNPICKLED, tmp_path / "file") == ""
+    assert run_code(UNPICKLED, str(tmp_path / "file")) == ("", "")

@@ -99,6 +99,8 @@ def atomic_path(target: Path) -> Iterator[Path]:
     the data.
     """
     target = Path(target)
+    if "\0" in str(target):
+        raise InputError(f"cannot write {shown(str(target))}: its name holds a NUL; change it")
     through = _is_device(target)
     if not through:
         target = Path(os.path.realpath(target))
@@ -116,6 +118,16 @@ def atomic_path(target: Path) -> Iterator[Path]:
             _sync_folder(target.parent)
         finally:
             part.unlink(missing_ok=True)
+
+
+class _NotNow(Exception):
+    """Ends a write that was only tried."""
+
+
+def check_writable(target: Path) -> None:
+    """Raise `UnwritableError` before the work rather than after it."""
+    with contextlib.suppress(_NotNow), atomic_path(target):
+        raise _NotNow
 
 
 def write_atomic(target: Path, content: bytes | str) -> None:

@@ -6,9 +6,12 @@ import contextlib
 import logging
 import os
 import re
+import socket
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from scale._errors import InputError, ScaleError
 from scale._text import first_line
@@ -45,29 +48,61 @@ def endpoint() -> str | None:
     return os.environ.get("HF_ENDPOINT") or None
 
 
+def offline() -> bool:
+    """Return whether the hub's name cannot be resolved; asking it would take a minute of attempts.
+
+    A proxy resolves names itself.
+    """
+    if urllib.request.getproxies().keys() & {"http", "https", "all"}:
+        return False
+    address = urlsplit(endpoint() or import_hub("the hub").constants.ENDPOINT)
+    try:
+        socket.getaddrinfo(address.hostname, address.port or 443)
+    except OSError:
+        return True
+    return False
+
+
 def download(name: str, file: str) -> Path:
     """Return a file of a model on the hub, from the cache of huggingface_hub if it is there."""
     if not is_hub_name(name):
         raise InputError(f"a model on the hub is owner/name, got {name!r}")
     hub = import_hub("downloading")
     with plain_errors(name):
-        return Path(hub.hf_hub_download(name, file, endpoint=endpoint()))
+        away = offline()
+        try:
+            return Path(hub.hf_hub_download(name, file, endpoint=endpoint(), local_files_only=away))
+        except hub.errors.LocalEntryNotFoundError as error:
+            if not away:
+                raise
+            raise ScaleError(
+                f"the hub cannot be reached, and {name} is not in its cache; check the network and "
+                "run again; a folder such as ./model works without it"
+            ) from error
+
+
+@contextlib.contextmanager
+def without_attempts() -> Iterator[None]:
+    """Keep huggingface_hub from telling of each attempt; its last error says enough."""
+    logger = logging.getLogger("huggingface_hub")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 @contextlib.contextmanager
 def plain_errors(name: str) -> Iterator[None]:
     """Turn the errors of huggingface_hub into messages that say what to do."""
-    logger = logging.getLogger("huggingface_hub")
-    before = logger.level
-    logger.setLevel(logging.ERROR)  # it tells of each attempt
     try:
-        yield
+        with without_attempts():
+            yield
     except (ScaleError, KeyboardInterrupt):
         raise
     except Exception as error:  # the errors of huggingface_hub differ between its versions
         raise _plain(name, error) from error
-    finally:
-        logger.setLevel(before)
 
 
 def _plain(name: str, error: Exception) -> ScaleError:

@@ -11,7 +11,9 @@ import contextlib
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 from scale._text import printable
@@ -29,6 +31,29 @@ def tell(text: str) -> None:
         sys.stderr.flush()
     except (OSError, ValueError):
         silence(sys.stderr)
+
+
+@contextlib.contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show this package's own warnings as one line, without the place in the code."""
+    before, package = warnings.formatwarning, str(Path(__file__).parent)
+
+    def one_line(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        line: str | None = None,
+    ) -> str:
+        if issubclass(category, UserWarning) and filename.startswith(package):
+            return f"scale: {printable(str(message))}\n"
+        return before(message, category, filename, lineno, line)
+
+    warnings.formatwarning = one_line
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 def silence(stream: TextIO) -> None:

@@ -156,6 +156,8 @@ def _at(
     keys = list(value) if step == "..." else [int(step) if isinstance(value, list) else step]
     found = []
     for key in keys:
+        if isinstance(value, dict) and key not in value:
+            continue  # another table has it
         at = f"{place}[{key}]" if isinstance(key, int) else f"{place}.{key}".strip(".")
         found += list(_at(value[key], rest, is_wrong, at))
     yield from sorted(found, key=lambda one: not is_wrong(one[1]))

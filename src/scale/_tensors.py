@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from scale._errors import DamagedFileError, InputError
-from scale._files import atomic_path
+from scale._files import atomic_path, check_file
 
 KEY = "scale"
 REMEDY = "put back a copy of it, or make it again"
@@ -50,10 +50,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         The file is truncated, altered, or not one of ours.
     """
     path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder, not a file; check the path")
-    if not path.is_file():
-        raise InputError(f"there is no file {path}; check the path")
+    check_file(path)
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from scale._errors import InputError
 from scale._names import did_you_mean
-from scale._output import standard_streams
+from scale._output import plain_warnings, standard_streams
 from scale.commands._ending import end
 from scale.commands._signals import stopping_tidily
 
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        with standard_streams(), stopping_tidily():
+        with standard_streams(), stopping_tidily(), plain_warnings():
             _mend_environment()
             return dispatch(arguments)
     except SystemExit:  # --help

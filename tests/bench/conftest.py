@@ -3,9 +3,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ import pytest
 from scale.bench import BenchFolder, HowToRun, InProcess, drive, load_experiment, plan
 from scale.bench.display import BenchDisplay
 from scale.cli import main
+from tests.processes import Started, start
 
 TINY = """\
 title = "Tiny"
@@ -23,11 +21,11 @@ kind = "table"
 
 [base]
 dataset = "{dataset}"
-stream_batch = 10
-evaluations = 6
+stream_batch = 20
+evaluations = 3
 encoder = "cnn"
 augmentation = "mnist"
-steps_per_batch = 2
+steps_per_batch = 1
 memory_size = 30
 memory_batch = 10
 
@@ -48,15 +46,9 @@ class Bench:
     def __init__(self, experiment: Path) -> None:
         self.experiment = experiment
 
-    def start(self, out: Path, *more: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "scale", "bench", str(self.experiment), "--out", str(out)]
-        return subprocess.Popen(
-            [*command, "--checkpoint-seconds", "0", *more],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
-        )
+    def start(self, out: Path, *more: str) -> Started:
+        command = ["bench", str(self.experiment), "--out", str(out)]
+        return start([*command, "--checkpoint-seconds", "0", *more])
 
     def finish(self, out: Path) -> tuple[int, str]:
         """Go on with a stopped bench in this process; return its status and output."""

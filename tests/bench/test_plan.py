@@ -97,6 +97,42 @@ def test_a_parameter_that_a_method_lacks_makes_no_more_runs_of_it() -> None:
     assert [job.config.method for job in jobs].count("simclr") == 1
 
 
+SPARSE = parse_experiment(
+    "sparse",
+    """
+kind = "table"
+skip = [{dataset = "mnist", stream = "frames"}]
+[base]
+steps_per_batch = 5
+[axes]
+dataset = ["mnist", "digits"]
+stream = ["seq", "frames"]
+method = ["er", "vae"]
+[updates.mnist]
+vae = 40
+""",
+)
+
+
+def test_combinations_that_mean_nothing_are_left_out() -> None:
+    found = {(job.config.dataset, job.config.stream) for job in plan(SPARSE)}
+    assert found == {("mnist", "seq"), ("digits", "seq"), ("digits", "frames")}
+
+
+def test_a_method_may_have_updates_of_its_own_on_a_dataset() -> None:
+    def updates(line: str) -> dict[tuple[str, str], int]:
+        configs = [job.config for job in plan(SPARSE, chosen(f"--streams seq {line}"))]
+        return {(c.dataset, c.method): c.params["steps_per_batch"] for c in configs}
+
+    assert updates("") == {
+        ("mnist", "er"): 5,
+        ("mnist", "vae"): 40,
+        ("digits", "er"): 5,
+        ("digits", "vae"): 5,
+    }
+    assert set(updates("--updates 2").values()) == {2}
+
+
 def test_variants_can_be_chosen() -> None:
     assert [job.variant for job in plan(ROWS)] == ["plain", "replay"]
     assert [job.variant for job in plan(ROWS, variants=["replay"])] == ["replay"]
@@ -118,8 +154,9 @@ def test_variants_can_be_chosen() -> None:
         (GRID, "--methods stam --updates 5", "leave it out, or add a method that has it"),
         (GRID, "--seeds 0", "seeds must be"),
         (GRID, "--evaluations 0", "evaluations must be from 1"),
-        (GRID, "--workers 0", "workers must be 1 or more"),
+        (GRID, "--workers 0", "workers must be from 1 to 1024"),
         (ROWS, "--methods scale", "variants differ in method"),
+        (SPARSE, "--dataset mnist --streams frames", "leaves out dataset mnist, stream frames"),
     ],
 )
 def test_a_mistake_gets_one_clear_message(experiment: Experiment, line: str, expected: str) -> None:

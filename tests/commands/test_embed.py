@@ -41,7 +41,8 @@ def test_skipped_files_are_named_and_counted(
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        (["--workers", "0"], "workers must be 1 or more, got 0"),
+        (["--workers", "0"], "workers must be from 1 to 1024, got 0"),
+        (["--out", "z.txt"], "must end in .npy or .parquet, got z.txt"),
         (["--split", "test"], "has no split called 'test'"),
     ],
 )

@@ -135,11 +135,22 @@ def test_a_wrong_option_gets_one_line_that_names_the_nearest(
     assert told.count("\n") == 1, told
 
 
-def test_a_value_of_the_wrong_kind_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "lambda", "--workers", "many"]) == 2
-    assert "--workers: many is not {None}|INT; see scale bench --help" in capsys.readouterr().err
-    assert main(["run", "--out", "x", "--sed", "1"]) == 2
-    assert "perhaps you meant: --seed INT" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("bench lambda --workers many", "--workers: many is not a whole number; see scale bench"),
+        ("run --out x --seed 1.5", "--seed: 1.5 is not a whole number; see scale run --help"),
+        ("run --out x --lr 9,5", "--lr: 9,5 is not a number; see scale run --help"),
+        (f"run --out x --seed {'9' * 5000}", "--seed: it has too many digits; see scale run"),
+        (f"run --out x --stream-batch {'9' * 5000}", f"{'9' * 60}... is not a whole number;"),
+        ("run --out x --sed 1", "perhaps you meant: --seed INT"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_named(
+    arguments: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments.split()) == 2
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -23,9 +23,8 @@ def change(path: Path, name: str, value: np.ndarray) -> None:
     np.savez(path, **arrays)
 
 
-@pytest.mark.parametrize("bank", [[], ["--bank-size", "30"]])
 def test_changed_data_is_told_and_kept_in_the_record(
-    bank: list[str], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run, kept = str(tmp_path / "run"), tmp_path / "kept.jsonl"
     quick = ["--method", "pixels", "--stream-batch", "60", "--evaluations", "1", "--no-pictures"]
@@ -43,6 +42,7 @@ def test_changed_data_is_told_and_kept_in_the_record(
             change(data, "x_test", test[::-1].copy())
         elif told:
             change(data, "x_train", train // 2)
+        bank = ["--bank-size", "30"] if what == "other train images" else []
         assert main(["evaluate", run, *bank, "--to", str(kept)]) == 0
         text = " ".join(capsys.readouterr().out.split())
         record = json.loads(kept.read_text().splitlines()[-1])

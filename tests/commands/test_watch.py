@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -15,7 +12,9 @@ import pytest
 from scale.cli import main
 from scale.commands.watch import parse_watch, with_port
 from scale.live import Store
+from scale.methods import METHODS
 from tests.live.tools import make_images
+from tests.processes import start
 
 SMALL = ["--method", "patches", "--batch-size", "8", "--image-size", "16", "--poll-seconds", "0.05"]
 
@@ -32,6 +31,7 @@ def test_a_folder_is_learned_once_and_its_status_shown(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "state        stopped" in shown
     assert "2 batches" in shown
+    assert "events       0 open, 0 closed, 0 dismissed" in shown
     assert main(["status", str(tmp_path / "live"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["images"], found["step"], found["state"]) == (12, 2, "stopped")
@@ -80,10 +80,7 @@ def test_the_status_of_nothing_is_a_mistake(tmp_path, capsys):
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     make_images(tmp_path / "in", 12)
     out = tmp_path / "live"
-    command = [sys.executable, "-m", "scale", "watch", str(tmp_path / "in"), "--out", str(out)]
-    process = subprocess.Popen(
-        [*command, *SMALL], stderr=subprocess.PIPE, text=True, env={**os.environ}
-    )
+    process = start(["watch", str(tmp_path / "in"), "--out", str(out), *SMALL])
     while process.poll() is None and not (out / "status.json").exists():
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
@@ -109,28 +106,30 @@ def test_a_folder_that_holds_something_else_is_refused_and_stays_as_it_is(name, 
     assert [path.name for path in (tmp_path / "live").iterdir()] == [name]
 
 
-def test_a_learner_that_could_not_be_saved_is_not_called_saved(tmp_path):
+def test_a_learner_that_could_not_be_saved_is_not_called_saved(tmp_path, capsys, limit_files):
     make_images(tmp_path / "in", 16)
-    out = tmp_path / "live"
-    command = [sys.executable, "-m", "scale", "watch", str(tmp_path / "in"), "--out", str(out)]
-    command += ["--once", "--image-size", "16", "--batch-size", "8", "--steps-per-batch", "1"]
-    command += ["--encoder", "cnn"]
-
-    def run(most: int) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
-            capture_output=True,
-            text=True,
-        )
-
-    small = run(1_000_000)  # the store fits, the learner does not
-    assert small.returncode == 2, small.stderr
-    assert "is saved" not in small.stdout
-    assert "the learner is not saved" in small.stderr
-    again = run(resource.RLIM_INFINITY)
-    assert again.returncode == 0, again.stderr
-    assert "the learner is saved" in again.stdout
-    with Store(out) as store:
+    command = [str(tmp_path / "in"), "--once", "--image-size", "16", "--batch-size", "8"]
+    command += ["--steps-per-batch", "1", "--encoder", "cnn"]
+    limit_files(1_000_000)  # the store fits, the learner does not
+    assert watch(tmp_path, *command) == 2
+    shown = capsys.readouterr()
+    assert "is saved" not in shown.out
+    assert "the learner is not saved" in shown.err
+    limit_files(resource.RLIM_INFINITY)
+    assert watch(tmp_path, *command) == 0
+    assert "the learner is saved" in capsys.readouterr().out
+    with Store(tmp_path / "live") as store:
         assert store.query("SELECT COUNT(*), MAX(batch) FROM images")[0][:] == (16, 2)
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_every_method_has_a_parser(method, tmp_path):
+    _place, config = parse_watch(["photos", "--out", str(tmp_path), "--method", method])
+    assert config.method == method
+
+
+def test_a_parameter_with_the_name_of_an_option_is_the_methods_with_a_prefix(tmp_path):
+    given = ["photos", "--out", str(tmp_path), "--method", "er"]
+    _place, config = parse_watch([*given, "--queue", "50", "--method-queue", "64"])
+    assert config.queue == 50
+    assert config.params["queue"] == 64

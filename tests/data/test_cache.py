@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 
 from scale.data import load_dataset
+from tests.processes import Started, start
 
 LOAD = """
 import hashlib, sys
@@ -47,10 +46,8 @@ def parquet(tmp_path_factory: pytest.TempPathFactory, write_parquet: Any) -> Pat
     return path
 
 
-def run(code: str, path: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True
-    )
+def run(code: str, path: Path) -> Started:
+    return start(["-c", code, str(path)])
 
 
 def decoded_calls(path: Path) -> int:

@@ -29,23 +29,12 @@ def same(learner: Learner, more: np.ndarray | None = None) -> None:
     assert np.abs(found - wanted).max() <= CLOSE * max(1, np.abs(wanted).max())
 
 
-WITHOUT = ("coherence", "curl", "kiera", "lvaegan", "randum", "vae", "vase")
-"""Methods whose embeddings have no graph yet."""
-EXPORTED = [name for name in METHODS if name not in WITHOUT]
-
-
-@pytest.mark.parametrize("name", EXPORTED)
+@pytest.mark.parametrize("name", list(METHODS))
 def test_the_graph_is_transform(name: str) -> None:
     same(fit(make(name)))
 
 
-@pytest.mark.parametrize("name", [name for name in WITHOUT if name in METHODS])
-def test_the_others_say_why_not(name: str) -> None:
-    with pytest.raises(InputError, match="its embed is its own"):
-        export_module(fit(make(name), 0, 1))
-
-
-@pytest.mark.parametrize("name", ["stam", "patches", "scale-plus", "pnn"])
+@pytest.mark.parametrize("name", ["stam", "patches", "scale-plus", "pnn", "randum"])
 def test_the_graph_is_transform_early_in_the_stream(name: str) -> None:
     same(fit(make(name), 0, 1))
 

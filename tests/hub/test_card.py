@@ -35,6 +35,14 @@ def test_the_card_of_a_learner_without_a_run_says_that_nothing_is_recorded(tmp_p
     assert "scale.load" not in card
 
 
+def test_a_card_names_a_file_of_weights_without_its_folder(tmp_path: Path) -> None:
+    learner = fit(make("er"))
+    learner.encoder = "resnet18@/home/me/weights.safetensors"  # type: ignore[attr-defined]
+    card = model_card(tmp_path / "x", learner, "hf:me/x", with_learner=True)
+    assert "encoder resnet18@weights.safetensors," in card
+    assert "/home/me" not in card
+
+
 @pytest.fixture(scope="module")
 def finished(small_set: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     from scale.cli import main

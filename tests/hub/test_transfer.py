@@ -95,6 +95,8 @@ def test_no_network_and_wrong_names(
     assert "there is no model me/none" in refused(["pull", "me/none", *out], capsys)
     assert "neither owner/name" in refused(["pull", "none", *out], capsys)
     assert "there is no folder" in refused(["pull", "./none", *out], capsys)
+    told = refused(["push", "none", "./there", "--licence", "a\nb: c"], capsys)
+    assert "licence must be an identifier" in told
     with pytest.raises(InputError, match="there is no model me/none"):
         scale.load("hf:me/none")
     with pytest.raises(InputError, match="owner/name"):

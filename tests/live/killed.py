@@ -1,7 +1,7 @@
-"""Run by tests: watch in child processes of which each is killed at its n-th use of a file.
+"""Watch in child processes of which each is killed at its n-th use of a file.
 
-One process imports everything and forks, so that twenty kills take seconds. An argument of 0 lets
-the child finish. Prints the exit status of each child.
+They are forked, so that twenty kills take seconds. An argument of 0 lets the child
+finish. Prints the exit status of each child.
 """
 
 from __future__ import annotations
@@ -39,7 +39,3 @@ def main(out: str, checkpoint_seconds: str, sources: str, *uses: str) -> None:
             os._exit(0)
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

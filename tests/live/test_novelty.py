@@ -10,6 +10,7 @@ from scale.live import Knowledge, Store
 from scale.live.known import DELAY, EVEN, RECENT, Known
 from scale.live.layout import apart, layouts
 from scale.live.pictures import make_picture
+from scale.methods import METHODS
 
 SIDE = 16
 
@@ -33,22 +34,23 @@ def learner():
 class Camera:
     """A store that frames are added to, learned in batches as a watcher does."""
 
-    def __init__(self, folder, batch=16, **options):
+    def __init__(self, folder, batch=16, made=None, **options):
         self.store, self.batch, self.options = Store(folder, create=True), batch, options
-        self.learner, self.step = learner(), 0
+        self.learner, self.step = made or learner(), 0
         self.knowledge = Knowledge(self.store, self.learner, **options)
 
     def show(self, frames, camera="door"):
-        number = self.store.source(camera, "program")
         for at in range(0, len(frames), self.batch):
-            ids = [
-                self.store.add_image(number, make_picture(frame, SIDE), taken=float(at))
-                for frame in frames[at : at + self.batch]
-            ]
-            self.store.journal(ids, 1)
-            self.learn(ids)
+            self.learn(self.add(frames[at : at + self.batch], camera, float(at)))
+
+    def add(self, frames, camera="door", taken=0.0):
+        number = self.store.source(camera, "program")
+        return [
+            self.store.add_image(number, make_picture(one, SIDE), taken=taken) for one in frames
+        ]
 
     def learn(self, ids):
+        self.store.journal(ids, 1)
         images = self.store.pixels(ids)
         self.knowledge.before_batch(self.step, ids, images, self.learner)
         if self.step < 2:  # features that change a little are enough here
@@ -75,6 +77,27 @@ def test_a_change_of_place_is_one_event_that_says_why_and_ends(camera):
     assert all(number <= 96 for number, _ in event.nearest)
     distances = [far for _, far in event.nearest]
     assert distances == sorted(distances)
+
+
+def test_a_learner_without_an_encoder_finds_it_too(tmp_path):
+    camera = Camera(tmp_path / "watch", made=METHODS["patches"]())
+    camera.show(scene(96, 90, 0) + scene(32, 160, 1))
+    (event,) = camera.knowledge.events()
+    assert 96 < event.image <= 96 + 20
+    camera.store.close()
+
+
+def test_what_is_new_is_told_before_its_batch_is_full(tmp_path):
+    told = []
+    camera = Camera(tmp_path / "watch", tell=told.append)
+    camera.show(scene(48, 90, 0))
+    waiting = camera.add(scene(8, 160, 1))
+    camera.knowledge.idle(camera.learner)
+    (event,) = camera.knowledge.events("open")
+    assert told == [f"something new: event 1, image {event.image}"]
+    camera.learn(waiting)
+    assert camera.knowledge.events() == [event], "each image is judged once"
+    camera.store.close()
 
 
 def test_a_place_that_comes_back_is_known(camera):
@@ -109,11 +132,17 @@ def test_what_is_dismissed_is_known_at_once(dismissed, tmp_path):
     camera.store.close()
 
 
-def test_a_batch_that_is_learned_again_writes_the_same_events(camera, tmp_path):
+@pytest.mark.parametrize("old", [False, True])
+def test_a_batch_that_is_learned_again_writes_the_same_events(camera, old):
     frames = scene(64, 90, 0) + scene(64, 160, 1)
     camera.show(frames)
     before = [tuple(row) for row in camera.store.query("SELECT * FROM events")]
     state = camera.store.get_meta("novelty")
+    if old:  # versions before this one kept the number of the batch
+        kept = json.loads(state)
+        assert kept.pop("judged") == len(frames)
+        camera.store.set_meta("novelty", json.dumps({**kept, "next": 8}))
+        state = json.dumps({**kept, "next": 8})
     again = Knowledge(camera.store, camera.learner)
     for step in range(4, 8):  # a checkpoint after 4 batches, then a kill
         ids = camera.store.batch_images(step + 1)

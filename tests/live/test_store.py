@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 from scale._errors import DamagedFileError, InputError, UnwritableError
 from scale.live import Store
 from scale.live.pictures import make_picture
+from tests.processes import run_code
 
 
 @pytest.fixture
@@ -130,10 +129,7 @@ def test_another_process_reads_while_one_writes(store):
     code = "import sys; from scale.live import Store; print(Store(sys.argv[1]).waiting())"
     with store.transaction():
         fill(store, 1)
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(store.folder)], capture_output=True, text=True
-        )
-    assert done.stdout.strip() == "[1, 2]", done.stderr
+        assert run_code(code, str(store.folder)) == ("[1, 2]\n", "")
 
 
 def test_a_folder_without_a_store_is_refused(tmp_path):

@@ -12,15 +12,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from scale._errors import InputError
+from scale.data.video import pixels_of
 from scale.live import Store, Watcher
 from scale.live.gate import Gate
 from scale.live.stream import StreamReader
-from scale.live.video import pixels_of
 from tests.live.test_folder import until
 from tests.live.test_watcher import FAST
-from tests.live.tools import TINY, make_video, watch
+from tests.live.tools import TINY, make_frame, make_video, watch
 
 av = pytest.importorskip("av")
 VIDEOS = Path(os.environ.get("SCALE_DATA", "/nowhere")) / "video"
@@ -120,35 +121,56 @@ def serve(folder: Path, port: int = 0) -> http.server.ThreadingHTTPServer:
     return server
 
 
-def test_a_stream_that_dies_and_comes_back_is_followed(tmp_path):
-    make_video(tmp_path / "film.avi", 3)
+def test_a_picture_is_asked_for_again_and_a_source_that_comes_back_is_followed(tmp_path):
+    picture = tmp_path / "now.jpg"
+    Image.fromarray(make_frame(1)).save(picture)
     server = serve(tmp_path)
     port = server.server_address[1]
-    url = f"http://127.0.0.1:{port}/film.avi"
+    url = f"http://127.0.0.1:{port}/now.jpg"
     told: list[str] = []
-    with Watcher(tmp_path / "live", [url], config=FAST, tell=told.append) as watcher:
-        until(lambda: len(told) >= 2)
-        assert told[:1] == [f"{url} is there"]
-        assert "is gone (" in told[1]
+    config = dataclasses.replace(FAST, every="0.05s")
+    with Watcher(tmp_path / "live", [url], config=config, tell=told.append) as watcher:
+        until(lambda: len(watcher.store.waiting()) == 1)
+        Image.fromarray(make_frame(2)).save(tmp_path / "next.jpg")
+        os.replace(tmp_path / "next.jpg", picture)
+        until(lambda: len(watcher.store.waiting()) == 2)
+        assert told == [f"{url} is there"]
         server.shutdown()
         server.server_close()
         until(lambda: watcher.status()["sources"][0]["state"] == "gone")
-        seen = len(told)
         server = serve(tmp_path, port)
-        until(lambda: any("is back" in text for text in told[seen - 1 :]))
-        assert watcher.store.query("SELECT id FROM images")
+        until(lambda: f"{url} is back" in told)
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_recording_on_a_web_server_is_read_once(tmp_path):
+    make_video(tmp_path / "film.avi", 3)
+    server = serve(tmp_path)
+    url = f"http://127.0.0.1:{server.server_address[1]}/film.avi"
+    told: list[str] = []
+    watcher = Watcher(tmp_path / "live", [url], config=FAST, tell=told.append)
+    assert watcher.run()
+    assert watcher.status()["sources"][0]["state"] == "ended"
+    watcher.close()
+    assert len(told) == 2
+    assert told[1].startswith(f"{url} has ended; it was a recording; ")
     server.shutdown()
     server.server_close()
 
 
 def test_a_stream_that_is_not_there_is_told_once_and_stopping_does_not_hang(tmp_path):
     server = serve(tmp_path)
-    url = f"http://127.0.0.1:{server.server_address[1]}/film.avi"
+    url = f"http://me:secret@127.0.0.1:{server.server_address[1]}/film.avi"
     told: list[str] = []
     with Watcher(tmp_path / "live", [url], config=FAST, tell=told.append) as watcher:
         until(lambda: told)
-        assert watcher.status()["sources"][0]["state"] == "gone"
-    assert len(told) == 1
+        status = watcher.status()
+        assert status["sources"][0]["state"] == "gone"
+    name = url.replace("secret", "***")
+    assert told == [f"{name} is gone (Server returned 404 Not Found); trying again"]
+    assert "secret" not in str(status)
+    assert (tmp_path / "live" / "watch.json").stat().st_mode & 0o777 == 0o600
     server.shutdown()
     server.server_close()
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from scale._errors import InputError, ScaleError, UnwritableError
-from scale.live import Observer, WatchConfig, Watcher, in_memory, read_status
+from scale.live import Observer, Store, WatchConfig, Watcher, in_memory, read_status
 from scale.live.intake import Item
 from tests.live.tools import TINY, contents, make_frame, make_images, watch
 
@@ -175,6 +175,23 @@ def test_the_oldest_unnamed_images_leave_first(tmp_path):
         assert again.learner.step_ == 20
 
 
+def test_old_images_leave_while_nothing_comes(tmp_path, monkeypatch):
+    monkeypatch.setattr("scale.live.watcher.SAVE_SECONDS", 0.0)
+    config = dataclasses.replace(
+        TINY, method="pixels", params={}, keep_days=1, checkpoint_seconds=0
+    )
+    with Watcher(tmp_path, config=config) as watcher:
+        watcher.feed(frames(8))
+        watcher.flush()
+    with Store(tmp_path) as store, store.transaction() as db:
+        db.execute("UPDATE images SET came = came - 2 * 86400 WHERE id != 3")
+    left = "SELECT id FROM images WHERE pixels IS NOT NULL"
+    with Watcher(tmp_path, config=config) as again:
+        while len(rows := again.store.query(left)) == 8:
+            time.sleep(0.01)
+    assert [row[0] for row in rows] == [3]
+
+
 def test_memory_and_learner_agree_on_the_numbers_of_images(tmp_path):
     with Watcher(tmp_path, config=TINY) as watcher:
         watcher.feed(frames(20))
@@ -271,6 +288,11 @@ def test_status_says_whether_it_runs_stopped_or_was_killed(tmp_path):
     status = Path(tmp_path / "status.json")
     status.write_text(status.read_text().replace('"stopped"', '"learning"'))
     assert read_status(tmp_path)["state"] == "killed"
+    for damaged in ("[]", '{"state": "learning", "step": 1}', status.read_text()[:20]):
+        status.write_text(damaged)
+        found = read_status(tmp_path)
+        assert (found["state"], found["images"]) == ("stopped", 8)
+        assert "status.json is damaged" in found["problem"]
 
 
 def test_a_live_source_goes_on_without_the_frames_of_a_full_disk(tmp_path):

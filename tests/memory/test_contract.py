@@ -20,7 +20,7 @@ def test_a_policy_keeps_the_contract(name: str, check: Callable[..., None]) -> N
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     n=st.integers(2, 25),
     part=st.floats(0, 1),

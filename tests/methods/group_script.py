@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from scale.data import load_dataset
 from scale.methods import METHODS
 from scale.methods.core.contrastive import ContrastiveLearner
-from scale.methods.core.group import Group, gather_rows
+from scale.methods.core.group import Group, gather_rows, make_group
 from scale.models import build_encoder
 
 
@@ -49,11 +49,14 @@ class Permuted:
         return self.encode(views[order])[order.argsort()]
 
 
-def of_learner(method: str) -> dict[str, float]:
+def of_learner(method: str, precision: str = "fp32") -> dict[str, float]:
     """Return how far three batches lead learners apart: two processes, and permuted views."""
     images = load_dataset("digits").images
     learners = [
-        METHODS[method](encoder="cnn", augmentation="digits", steps_per_batch=1) for _ in range(3)
+        METHODS[method](
+            encoder="cnn", augmentation="digits", steps_per_batch=1, precision=precision
+        )
+        for _ in range(3)
     ]
     for learner in learners:
         learner.start(images.shape[1:])
@@ -76,11 +79,12 @@ def of_learner(method: str) -> dict[str, float]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
+    make_group("gloo")
     found = {
         "cnn": of_gradients("cnn", (1, 28, 28)),
         "resnet18": of_gradients("resnet18", (3, 32, 32)),
         **{method: of_learner(method) for method in ("scale", "scale-plus", "si", "cassle")},
+        "er in bf16": of_learner("er", "bf16"),
     }
     if dist.get_rank() == 0:
         print(json.dumps(found))

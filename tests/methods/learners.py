@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
+
+import pytest
 
 from scale.methods import METHODS, Learner
 from scale.testing import _subject
@@ -13,6 +16,7 @@ from scale.testing._tools import differences, global_random_state
 __all__ = [
     "SMALL",
     "differences",
+    "first_only",
     "fit",
     "global_random_state",
     "images",
@@ -23,6 +27,7 @@ __all__ = [
 ]
 SMALL: dict[str, Any] = {
     **_subject.SMALL,
+    "precision": "fp32",  # formulas hold to rounding, on every processor
     "clusters": 20,
     "delta": 60,
     "theta": 3,
@@ -49,6 +54,15 @@ SMALL_OF: dict[str, dict[str, Any]] = {
     "lvaegan": {"max_domains": 3, "novelty": 0.0, "snapshot_every": 2},
 }
 """Parameters of one method, which let it grow on the few images of a test."""
+
+
+FIRST = {"scale-plus", "er", "supcon", "stam", "pnn", "patches", "pixels"}
+"""Methods of every kind: with and without an encoder, a memory, labels, growth. CI checks all."""
+
+
+def first_only(names: Iterable[str]) -> list[Any]:
+    """Return parameters of a test of every method, of which the default suite takes a few."""
+    return [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in names]
 
 
 def make(name: str, **params: Any) -> Learner:

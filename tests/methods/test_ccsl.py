@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import pytest
@@ -72,20 +73,57 @@ def test_keys_carry_no_gradient_and_their_encoder_only_follows():
     assert not learner.queue_.latest().requires_grad
 
 
-def test_the_queue_holds_the_last_keys_in_order_for_any_batch_size():
+def keys_of_updates(learner, monkeypatch) -> list[torch.Tensor]:
+    """Return a list to which every update adds its keys, of stream and then replayed images."""
+    made: list[torch.Tensor] = []
+    push = learner.queue_.push
+    monkeypatch.setattr(learner.queue_, "push", lambda k: (made.append(k), push(k)))
+    return made
+
+
+def test_the_queue_holds_the_last_keys_in_order_for_any_batch_size(monkeypatch):
     learner = make("ccsl", queue=50, steps_per_batch=1, memory_size=0)
+    learner.start((1, 28, 28))
+    made = keys_of_updates(learner, monkeypatch)
     for seed in range(7):  # 12 does not divide 50
         learn(learner, images(seed=seed))
-    assert int(learner.queue_.pushed) == 50 + 7 * 12
-    assert learner.queue_.latest().shape == (50, 128)
+    assert torch.equal(learner.queue_.latest(), torch.cat(made)[-50:])
 
 
-def test_the_extra_queue_begins_with_stream_keys_and_then_holds_replayed_ones_only():
+def test_the_extra_queue_begins_with_stream_keys_and_then_holds_replayed_ones_only(monkeypatch):
     learner = make("ccsl", extra_queue=16, memory_batch=8, steps_per_batch=1)
+    learner.start((1, 28, 28))
+    made = keys_of_updates(learner, monkeypatch)
     learn(learner, images())
-    assert len(learner.extra_) == 12
+    assert torch.equal(learner.extra_.latest(), made[0])
     fit(learner, 1, 3)  # 16 replayed keys
-    assert int(learner.extra_.pushed) == 12 + 16
+    assert torch.equal(learner.extra_.latest(), torch.cat([k[12:] for k in made[1:]]))
+
+
+def test_the_second_contrast_is_of_all_queries_with_the_extra_queue():
+    learner = fit(make("ccsl", tau=0.2), last=2)
+    stream, memory = views(4, 0), views(3, 1)
+    extra = learner.extra_.latest()
+    twin = copy.deepcopy(learner)
+    found = learner.losses(stream, memory)["extra"]
+    q = twin.project_all(torch.cat([stream[:4], memory[:3]]))
+    k = twin._slow(twin.key_, torch.cat([stream[4:], memory[3:]]))
+    torch.testing.assert_close(found, queue_contrast(q, k, extra, 0.2))
+
+
+def test_with_negatives_from_the_batch_the_second_contrast_has_replayed_ones_only():
+    learner = fit(make("ccsl", queue=0, tau=0.2), last=2)
+    stream, memory = views(2, 0), views(3, 1)
+    twin = copy.deepcopy(learner)
+    found = learner.losses(stream, memory)["extra"].item()
+    z = twin.project(torch.cat([stream, memory])).detach().double()  # 4 and 6
+    partner = [2, 3, 0, 1, 7, 8, 9, 4, 5, 6]
+    slow = 0.0
+    for i, j in enumerate(partner):
+        others = {k for k in range(4, 10) if k != i} | {j}
+        total = sum(math.exp(float(z[i] @ z[k]) / 0.2) for k in others)
+        slow -= math.log(math.exp(float(z[i] @ z[j]) / 0.2) / total) / 10
+    assert found == pytest.approx(slow, rel=1e-4)
 
 
 def test_the_teacher_moves_only_after_a_batch():

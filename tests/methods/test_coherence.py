@@ -108,10 +108,11 @@ def test_frames_one_by_one_equal_frames_in_batches():
     assert differences(state(small().partial_fit(video(1))), state(whole))
 
 
-def test_unrelated_stills_leave_the_start_and_are_counted():
+def test_unrelated_stills_leave_the_start_and_a_warning_says_why():
     learner = METHODS["coherence"](width=4, dim=4)
     untrained = learner.transform(images())
-    learn(learner, images())
+    with pytest.warns(UserWarning, match="have next to nothing in common with the one before"):
+        learn(learner, images())
     assert learner.diagnostics_ == {"cuts": 12, "still": 0, "learned": 0}
     assert np.array_equal(learner.transform(images()), untrained)
 

@@ -130,9 +130,14 @@ def test_without_replay_and_expansion_the_snapshot_options_change_nothing():
     assert differences(weights(), weights(snapshot="every", snapshot_every=1)) == []
 
 
-def test_on_binary_images_the_score_is_the_elbo():
-    x = pixels().round()
-    assert not pixel_entropy(x).any()
+def test_the_score_is_the_elbo_on_binary_images_and_the_excess_on_grey_ones():
+    for x in (pixels().round(), pixels()):
+        learner = started(max_components=1)
+        twin = copy.deepcopy(learner)
+        learner.judge(x)
+        elbo = twin.elbo(x)[0].detach()
+        torch.testing.assert_close(learner.novelty_.latest(), -(elbo + pixel_entropy(x)))
+    assert not pixel_entropy(pixels().round()).any()
 
 
 def test_dreams_come_from_components_as_often_as_the_stream_did():
@@ -153,7 +158,7 @@ def test_dreams_come_from_components_as_often_as_the_stream_did():
 
 def toy_learner(**params):
     small = {
-        "novelty": 3.0,
+        "novelty": 4.0,
         "window": 64,
         "wait": 30,
         "expansion_images": 16,
@@ -178,7 +183,7 @@ def test_two_kinds_in_sequence_open_a_second_component_that_separates_them():
 
 
 def test_one_kind_alone_keeps_one_component():
-    learner = toy_learner(novelty=4.0)
+    learner = toy_learner()
     for seed in range(12):
         learner.partial_fit(left_or_right(16, False, seed))
     assert learner.diagnostics_["components"] == 1

@@ -37,7 +37,7 @@ def test_gradients_and_statistics_are_those_of_the_whole_batch(found: Any, encod
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["scale", "scale-plus", "si", "cassle"])
+@pytest.mark.parametrize("method", ["scale", "scale-plus", "si", "cassle", "er in bf16"])
 def test_a_learner_ends_as_in_one_process_up_to_rounding(found: Any, method: str) -> None:
     assert found[method]["between processes"] == 0
     # Another order of the views changes only the rounding.

@@ -154,11 +154,46 @@ def test_pruning_removes_the_coordinate_from_every_centroid():
 
 
 def test_equal_batches_do_not_drift_and_shifted_ones_do():
-    a = rows(200, 0, dim=1)[:, 0]
+    a = rows(200, 0, dim=4)
     assert not drifts(a, a)
-    assert not drifts(torch.empty(0), a)
-    assert not drifts(torch.ones(5), torch.ones(5))
+    assert not drifts(torch.empty(0, 4), a)
+    assert not drifts(torch.ones(5, 4), torch.ones(5, 4))
     assert drifts(a + 10, a)
+    assert not drifts(a, a + 10)  # as in the released code
+
+
+def test_drift_is_measured_in_each_feature():
+    a = rows(200, 0, dim=4)
+    opposite = torch.tensor([10.0, -10.0, 0.0, 0.0])  # the mean over features stays
+    assert drifts(a + opposite, a)
+
+
+def test_the_batch_after_a_drift_adds_no_layer():
+    learner, dark = make("kiera"), np.zeros((60, 1, 16, 16), np.uint8)
+    batches = (dark, 255 - dark, dark, dark, 255 - dark)
+    grown = [learn(learner, batch).diagnostics_["layers"] for batch in batches]
+    assert grown == [1, 2, 2, 2, 3]
+
+
+def test_units_grow_and_leave_by_the_last_error_and_variance():
+    grown = layer()
+    for value in (5.0, 1.0, 3.0):
+        grown.bias_error.add(value)
+        grown.variance.add(2 * value)
+    assert grown._tolerance(grown.bias_error) == pytest.approx(1.3 * math.exp(-3.0) + 0.7)
+    assert grown._tolerance(grown.variance) == pytest.approx(1.3 * math.exp(-6.0) + 0.7)
+    third = GrowingLayer(5, 8, 4, 3)
+    third.bias_error.add(0.0)
+    assert third._tolerance(third.bias_error) == pytest.approx(2 * (math.log(3) + 1))
+
+
+def test_the_least_variance_counts_from_the_twentieth_observation():
+    grown = layer()
+    for i in range(20):
+        grown.observe(torch.full((2, 5), float(i)))
+        if i < 19:
+            assert grown.variance.least_mean == grown.variance.mean
+    assert grown.variance.least_mean <= grown.variance.mean
 
 
 def test_without_centroids_weight_it_is_a_plain_stack():

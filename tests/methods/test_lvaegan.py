@@ -39,10 +39,10 @@ def test_the_penalty_of_a_critic_with_unit_gradient_is_zero():
         critic[1].weight.copy_(torch.full((1, 16), 0.25))  # of length 1
     real, fake = torch.rand(2, 5, 1, 4, 4, generator=torch.Generator().manual_seed(0))
     mix = torch.linspace(0, 1, 5)
-    assert float(gradient_penalty(critic, real, fake, mix)) == pytest.approx(0, abs=1e-12)
+    assert gradient_penalty(critic, real, fake, mix).item() == pytest.approx(0, abs=1e-12)
     with torch.no_grad():
         critic[1].weight.mul_(3)
-    assert float(gradient_penalty(critic, real, fake, mix)) == pytest.approx(4)
+    assert gradient_penalty(critic, real, fake, mix).item() == pytest.approx(4)
 
 
 def test_the_penalty_of_a_sample_does_not_depend_on_the_others():
@@ -67,6 +67,19 @@ def test_the_prior_of_a_domain_is_its_index_in_every_coordinate():
         learner.model_["head"].bias[:6] = 2.0
         learner.model_["head"].bias[6:] = 0.541325  # softplus: 1
     assert float(learner.objective(pixels())["kl"]) == pytest.approx(0, abs=1e-5)
+
+
+def test_the_likeliest_domain_is_the_prior_even_if_the_decoder_sees_another():
+    learner = started()
+    learner.domains_.known.fill_(2)
+    with torch.no_grad():  # almost undecided: draws differ, the likeliest does not
+        learner.model_["domain"][1].weight.zero_()
+        learner.model_["domain"][1].bias.copy_(torch.tensor([0.0, 0.1, 0.0]))
+    drawn = learner.draw_domain(learner.domain_logits(pixels(50)))
+    assert set(drawn.argmax(1).tolist()) == {0, 1}
+    mean, std = learner.gaussian(pixels())
+    expected = gaussian_kl(mean, std.square(), torch.ones_like(mean), torch.ones_like(std)).mean()
+    torch.testing.assert_close(learner.objective(pixels())["kl"], expected)
 
 
 def test_one_domain_has_the_ordinary_prior():

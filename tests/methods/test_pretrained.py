@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from scale._errors import DamagedFileError, InputError
 from scale._tensors import read_tensors, write_tensors
@@ -172,3 +173,47 @@ def test_a_learner_that_holds_back_embeds_with_its_start(resnet):
 
 def test_without_patches_there_is_no_such_block(resnet):
     assert plus(resnet, clusters=0).partial_fit(images(20)).transform(images()).shape == (12, 768)
+
+
+@pytest.mark.parametrize("start", ["resnet18", "pretrained"])
+def test_a_first_embedding_multiplies_at_most_three_times_as_much_as_the_encoder(start, resnet):
+    """Whatever the size of memory: the read-out is kept up to date while learning."""
+    encoder = resnet if start == "pretrained" else start
+    learner = plus(encoder, clusters=400, memory_size=64, memory_batch=1)
+    learner.partial_fit(images(64)).partial_fit(images(2))
+    if start == "pretrained":
+        learner.trust_[:] = 1.0
+    asked = images(16, seed=1)
+    products = []
+    for embed in (learner.transform, learner.encode):
+        with FlopCounterMode(display=False) as count:
+            embed(asked)
+        products.append(count.get_total_flops())
+    assert 0 < products[0] <= 3 * products[1]
+
+
+def trained_module() -> nn.Module:
+    """A module of the user whose BatchNorm has seen images."""
+    network = nn.Sequential(
+        nn.Conv2d(1, 4, 3, stride=4), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(196, 20)
+    )
+    network(torch.rand(8, 1, 28, 28))
+    return network
+
+
+def test_a_trained_module_of_the_user_is_a_pretrained_start(tmp_path):
+    module = trained_module()
+    statistics = module[1].running_mean.clone()
+    learner = make("scale-plus", encoder=module).partial_fit(images(40))
+    assert learner.pretrained_
+    assert "held_back" in learner.diagnostics_
+    assert torch.equal(learner.encoder_[1].running_mean, statistics)
+    learner.save(tmp_path / "learner")
+    loaded = load(tmp_path / "learner", encoder=trained_module())
+    np.testing.assert_array_equal(learner.transform(images()), loaded.transform(images()))
+
+
+def test_a_module_may_say_that_it_was_not_trained():
+    module = trained_module()
+    module.pretrained = False
+    assert "held_back" not in make("scale-plus", encoder=module).partial_fit(images()).diagnostics_

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from sklearn.covariance import oas
 
 from scale.methods import METHODS
+from scale.methods.randum import shrunk
 
 from .learners import fit, images, make
 from .toys import left_or_right
@@ -21,14 +23,28 @@ def test_dot_products_approximate_the_kernel():
     torch.testing.assert_close((rows @ rows.T).float(), (-3.0 * gaps).exp(), atol=0.06, rtol=0)
 
 
-def test_features_of_the_stream_are_white_up_to_the_ridge():
-    learner = METHODS["randum"](features=5, ridge=1e-9, gamma=50.0)
+def test_features_of_the_stream_are_white_up_to_the_shrinkage_and_have_length_1():
+    learner = METHODS["randum"](features=5, gamma=50.0)
     stream = np.concatenate([images(200, seed, (1, 3, 3)) for seed in range(3)])
     for part in np.split(stream, 6):
         learner.partial_fit(part)
+    rows = learner.random_features(torch.from_numpy(stream)) - learner.moments_.mean
+    white = (rows @ learner.whitening()).numpy()
+    np.testing.assert_allclose(white.mean(0), 0, atol=1e-10)
+    np.testing.assert_allclose(np.cov(white.T, bias=True), np.eye(5), atol=0.1)
     z = learner.transform(stream)
-    np.testing.assert_allclose(z.mean(0), 0, atol=1e-4)
-    np.testing.assert_allclose(np.cov(z.T, bias=True), np.eye(5), atol=1e-2)
+    np.testing.assert_allclose(np.linalg.norm(z, axis=1), 1, rtol=1e-6)
+    cosines = (white * z).sum(1) / np.linalg.norm(white, axis=1)
+    np.testing.assert_allclose(cosines, 1, rtol=1e-6)
+
+
+def test_the_shrinkage_is_the_oracle_approximation():
+    rows = np.random.default_rng(0).normal(size=(12, 7)) * np.arange(1, 8)
+    expected, _ = oas(rows - rows.mean(0), assume_centered=True)
+    found = shrunk(torch.from_numpy(np.cov(rows.T, bias=True)), 12)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-10)
+    same = shrunk(torch.zeros(3, 3, dtype=torch.float64), 5)  # images that are all equal
+    assert float(torch.linalg.cholesky(same).diagonal().min()) > 0
 
 
 def test_it_learns_moments_in_any_batches_and_separates_two_kinds():

@@ -52,7 +52,7 @@ def stops(monkeypatch) -> Stops:
         ("fails", False),
     ):
         monkeypatch.setattr(Stops, name, value, raising=False)
-    return Stops(**_subject.SMALL)
+    return Stops(**_subject.SMALL, precision="fp32")
 
 
 def test_the_first_reader_during_a_batch_sees_the_state_after_it(stops, aside):

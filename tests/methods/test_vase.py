@@ -141,6 +141,13 @@ def test_old_networks_move_only_at_copies():
     assert int(learner.snapshot_.taken) == 2
 
 
+def test_old_networks_stay_when_the_maximum_of_environments_is_open():
+    learner = fit(make("vase", kappa=0.0, snapshot_updates=100), last=3)  # three are open
+    assert int(learner.snapshot_.taken) == 2
+    fit(learner, 3, 6)  # every batch would open another
+    assert int(learner.snapshot_.taken) == 2
+
+
 def test_dreams_are_of_other_environments_only():
     learner = fit(make("vase"), last=3)  # three open, the last is present
     learner.snapshot_.take()

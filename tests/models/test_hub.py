@@ -113,7 +113,13 @@ def test_what_was_downloaded_works_offline(hub, monkeypatch):
 @pytest.mark.slow  # huggingface_hub tries several times
 def test_offline_without_a_download_is_one_message(hub, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(ScaleError, match=r"cannot get config\.json of hf:timm/none"):
+    with pytest.raises(ScaleError, match=r"did not answer for config\.json of hf:timm/none"):
+        read_pretrained("hf:timm/none")
+
+
+def test_without_a_network_the_hub_is_not_asked_in_vain(hub, monkeypatch):
+    monkeypatch.setenv("HF_ENDPOINT", "http://hub.invalid")
+    with pytest.raises(ScaleError, match="cannot be reached for hf:timm/none"):
         read_pretrained("hf:timm/none")
 
 

@@ -165,6 +165,7 @@ WRONG = {
     "missing": (lambda s: without(s, STEM), f"{STEM} of MobileNetV2 is missing"),
     "unknown": (lambda s: {**s, "extra.weight": torch.zeros(1)}, "has no extra.weight"),
     "shape": (lambda s: {**s, STEM: torch.zeros(32, 1, 3, 3)}, "has shape .32, 1, 3, 3."),
+    "whole": (lambda s: {**s, STEM: torch.zeros(32, 3, 3, 3, dtype=torch.int64)}, "whole numbers"),
     "nan": (lambda s: {**s, STEM: torch.full((32, 3, 3, 3), np.nan)}, "not finite"),
 }
 
@@ -214,3 +215,33 @@ def test_wrong_facts_beside_the_file_are_refused(weights, facts, message):
 def test_images_with_alpha_are_refused(weights):
     with pytest.raises(InputError, match="4 channels"):
         open_encoder(f"mobilenetv2@{weights}", (4, 32, 32), torch.Generator())
+
+
+def test_weights_of_another_network_are_recognised(weights):
+    with pytest.raises(InputError, match="they are weights of mobilenetv2: write mobilenetv2@FILE"):
+        read_pretrained(f"resnet18@{weights}")
+
+
+def test_names_of_a_wrapped_network_fit(tmp_path, mobilenet):
+    wrapped = {f"module.{name}": one for name, one in mobilenet.items()}
+    assert read_pretrained(f"mobilenetv2@{write(tmp_path, wrapped)}")[1].keys() == mobilenet.keys()
+
+
+def test_a_counter_of_another_shape_does_not_matter(tmp_path, mobilenet):
+    counter = "features.0.1.num_batches_tracked"
+    path = write(tmp_path, {**mobilenet, counter: torch.zeros(2, 2)})
+    assert read_pretrained(f"mobilenetv2@{path}")[1][counter].shape == ()
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ({"mean": "hello"}, r"mean in .*w\.safetensors must be a list of three numbers"),
+        ({"mean": "[1, 2]"}, r"w\.safetensors: mean"),
+        ({"std": "[0, 0, 0]"}, "std above 0"),
+        ({"mean": "[NaN, 0, 0]"}, "must be numbers"),
+    ],
+)
+def test_wrong_texts_in_the_file_are_refused(tmp_path, mobilenet, texts, message):
+    with pytest.raises(InputError, match=message):
+        read_pretrained(f"mobilenetv2@{write(tmp_path, mobilenet, **texts)}")

@@ -11,6 +11,7 @@ import pytest
 from scale import report
 from scale._errors import DamagedFileError, InputError, ScaleError
 from scale.bench import BenchFolder, Job, load_experiment, plan
+from scale.report.records import select
 from scale.runs import RunConfig
 from tests import damaged
 from tests.report.records import CODE, record
@@ -91,6 +92,13 @@ def test_files_that_cannot_be_read_as_records_or_experiments_are_refused(tmp_pat
             load_experiment(str(path))
 
 
+def test_a_folder_in_the_place_of_a_benchs_experiment_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "records.jsonl").write_text(json.dumps(GOOD) + "\n")
+    (tmp_path / "losses.toml").mkdir()
+    with pytest.raises(InputError, match=r"losses\.toml is a folder"):
+        select([tmp_path])
+
+
 def test_foreign_experiments_and_notes_are_refused_in_one_line(tmp_path: Path) -> None:
     for _, path in damaged.foreign_toml(tmp_path / "experiments", EXPERIMENT):
         with pytest.raises((InputError, DamagedFileError)) as caught:
@@ -103,3 +111,14 @@ def test_foreign_experiments_and_notes_are_refused_in_one_line(tmp_path: Path) -
             write_pages(records, path.read_bytes(), tmp_path / f"folder{number}")
         assert "\n" not in str(caught.value)
         assert "a.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "value"), [("tau", [None]), ("lr", "x"), ("lr", 10**30)])
+def test_a_value_that_its_parameter_cannot_have_is_refused(
+    name: str, value: object, tmp_path: Path
+) -> None:
+    params = {**GOOD["run"]["params"], name: value}
+    path = tmp_path / "records.jsonl"
+    path.write_text(json.dumps({**GOOD, "run": {**GOOD["run"], "params": params}}) + "\n")
+    with pytest.raises(DamagedFileError, match=f"{name} must be .*correct or remove it"):
+        show(path)

@@ -131,6 +131,18 @@ def test_settings_that_all_rows_share_are_said_once() -> None:
     assert names(records[:1]) == {"er, steps_per_batch 5": 1}
 
 
+def test_the_precision_of_a_row_is_the_one_that_its_learner_chose() -> None:
+    def chose(method: str, precision: str) -> dict[str, Any]:
+        return record(method) | {"learner": {"precision": precision}}
+
+    assert settings_of(chose("er", "bf16"))["precision"] == "bf16"
+    fp32, older = chose("er", "fp32"), without(record("er", 1), "precision")
+    assert settings_of(fp32) == settings_of(older), "all older runs are in fp32"
+    both = make_table([chose("er", "bf16"), chose("simclr", "bf16"), record("pixels")])
+    assert "Shared settings: precision bf16." in both.notes()
+    assert names([fp32, chose("simclr", "bf16")]) == {"er": 1, "simclr, precision bf16": 1}
+
+
 def test_rows_of_one_experiment_have_its_variants_names() -> None:
     assert names(two_variants()) == {"with": 2, "without": 2}
     assert names([of_variant("one"), of_variant("two")]) == {"one": 1, "two": 1}

@@ -26,7 +26,7 @@ def test_neighbours_are_those_of_scikit_learn(features: np.ndarray) -> None:
     assert share_of_same_class(features, labels) == pytest.approx(share)
 
 
-@pytest.mark.parametrize(("count", "classes", "channels"), [(40, 12, 3), (3, 2, 1), (1, 1, 4)])
+@pytest.mark.parametrize(("count", "classes", "channels"), [(24, 9, 3), (3, 2, 1), (1, 1, 4)])
 def test_any_number_of_images_and_classes_is_drawn(
     tmp_path: Path, count: int, classes: int, channels: int
 ) -> None:

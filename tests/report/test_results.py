@@ -15,6 +15,7 @@ from scale.cli import main
 from scale.commands.bench import parse
 from scale.commands.run import parse_run
 from scale.report import (
+    Section,
     archive_page,
     question_page,
     read_archive,
@@ -188,8 +189,14 @@ def test_a_folder_without_notes_and_notes_without_records_are_named(
     assert "no folder nowhere" in capsys.readouterr().err
 
 
-def test_the_pages_in_the_repository_are_what_the_command_writes() -> None:
-    sections, archive = read_sections(ROOT / "results"), read_archive(ROOT / "results")
+@pytest.fixture(scope="module")
+def sections() -> list[Section]:
+    """The sections of the repository's results."""
+    return read_sections(ROOT / "results")
+
+
+def test_the_pages_in_the_repository_are_what_the_command_writes(sections: list[Section]) -> None:
+    archive = read_archive(ROOT / "results")
     pages = ROOT / "docs" / "results"
     written = results_page(sections, archive, "docs/results")
     assert (ROOT / "RESULTS.md").read_text() == written
@@ -206,8 +213,8 @@ SECTIONS = sorted(path.stem for path in (ROOT / "results").glob("*.toml"))
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_the_commands_of_a_page_make_its_rows(name: str) -> None:
-    (section,) = (s for s in read_sections(ROOT / "results") if s.name == name)
+def test_the_commands_of_a_page_make_its_rows(name: str, sections: list[Section]) -> None:
+    (section,) = (one for one in sections if one.name == name)
     configs = [config for command in section.notes.commands for config in configs_of(command)]
     assert all(configs_of(command) for command in section.notes.in_full)
     for one in section.records:
@@ -231,8 +238,8 @@ def makes(config: dict[str, Any], made: dict[str, Any], wanted: dict[str, Any]) 
     return all(name in have and same_text(have[name]) == same_text(wanted[name]) for name in wanted)
 
 
-def test_no_number_of_an_answer_is_typed() -> None:
-    for section in read_sections(ROOT / "results"):
+def test_no_number_of_an_answer_is_typed(sections: list[Section]) -> None:
+    for section in sections:
         typed = re.sub(
             r"\{[^}]*\}|CIFAR-100?|TinyImageNet-10|Co2L|Table \d", "", section.notes.answer
         )

@@ -9,7 +9,7 @@ def names(T):
     return [f"class {t} with a rather long name" for t in range(T)]
 
 
-@pytest.mark.parametrize(("T", "count"), [(1, 2), (20, 5), (100, 1)])
+@pytest.mark.parametrize(("T", "count"), [(1, 2), (20, 2), (100, 1)])
 def test_any_number_of_classes_and_streams_is_drawn(T, count, picture):
     rng = np.random.default_rng(0)
     pictures = {f"stream {i}": rng.dirichlet(np.ones(T), size=50) for i in range(count)}

@@ -3,9 +3,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import subprocess
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,11 +13,12 @@ from PIL import Image
 
 from scale.cli import main
 from scale.runs import Display
+from tests.processes import Started, start
 
 QUICK = [
-    *("--encoder", "cnn", "--augmentation", "mnist", "--steps-per-batch", "2"),
-    *("--stream-batch", "10", "--memory-size", "30", "--memory-batch", "10"),
-    *("--clusters", "8", "--evaluations", "6", "--threads", "1"),
+    *("--encoder", "cnn", "--augmentation", "mnist", "--steps-per-batch", "1"),
+    *("--stream-batch", "20", "--memory-size", "30", "--memory-batch", "10"),
+    *("--clusters", "8", "--evaluations", "3", "--threads", "1"),
     *("--checkpoint-seconds", "0", "--no-pictures"),
 ]
 
@@ -51,14 +50,55 @@ class Command:
             status = main(list(arguments))
         return Done(status, output.getvalue(), error.getvalue())
 
-    def start(self, arguments: Sequence[str]) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "scale", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
-        )
+    def start(self, arguments: Sequence[str], **env: str) -> Started:
+        return start(arguments, env={**os.environ, **env})
+
+
+HELD = """
+import os
+
+import scale
+
+
+class Held(scale.ScalePlus):
+    def learn(self, batch, labels):
+        super().learn(batch, labels)
+        if self.step_ == 4 and "GATE" in os.environ:
+            open(os.environ.pop("GATE"), "rb").close()  # until somebody can write
+"""
+
+
+class Held(Command):
+    """Runs that wait in their fifth batch of six, so that a signal meets them while they learn.
+
+    They wait in processes that have the environment of a gate, until it is opened.
+    """
+
+    def __init__(self, dataset: Path, folder: Path) -> None:
+        super().__init__(dataset)
+        self.method = folder / "held.py"
+        self.method.write_text(HELD)
+
+    def arguments(self, out: Path, *more: str) -> list[str]:
+        return super().arguments(out, "--method", str(self.method), *more)
+
+
+class Gate:
+    """What a held run waits for."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.environment = {"GATE": str(path)}
+        self._path = path
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Let the run go on."""
+        file = os.open(self._path, os.O_RDWR)
+        try:
+            yield
+        finally:
+            os.close(file)
 
 
 class Lines(Display):
@@ -104,9 +144,30 @@ def command(small_set: Path) -> Command:
 
 
 @pytest.fixture(scope="session")
+def held(small_set: Path, tmp_path_factory: pytest.TempPathFactory) -> Held:
+    return Held(small_set, tmp_path_factory.mktemp("held"))
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    return Gate(tmp_path / "gate")
+
+
+@pytest.fixture(scope="session")
 def unbroken(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that was never stopped."""
-    out = tmp_path_factory.mktemp("runs") / "unbroken"
+    return never_stopped(command, tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="session")
+def held_unbroken(held: Held, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that could have been held, and was never stopped."""
+    return never_stopped(held, tmp_path_factory.mktemp("runs"))
+
+
+def never_stopped(command: Command, folder: Path) -> Path:
+    """Run to the end; return the run's folder."""
+    out = folder / "unbroken"
     done = command.finish(command.arguments(out))
     assert done.status == 0, done.error
     return out

@@ -21,7 +21,7 @@ PARAMS = {"encoder": "cnn", "augmentation": "mnist", "steps_per_batch": 1}
 
 
 def config(dataset: Path, **changes: Any) -> RunConfig:
-    settings = {"method": "simclr", "stream_batch": 10, "evaluations": 2, "params": dict(PARAMS)}
+    settings = {"method": "simclr", "stream_batch": 20, "evaluations": 1, "params": dict(PARAMS)}
     return RunConfig(dataset=str(dataset), **{**settings, **changes})
 
 
@@ -111,11 +111,12 @@ def test_a_run_goes_on_with_the_protocol_that_it_began_with(tmp_path: Path) -> N
     """Older versions cut the classes of a user's own data to the size of the smallest."""
     photos = make_photos(tmp_path / "photos", {"cat": 30, "dog": 10})
     equal = prepare(config(photos, samples_per_class=8)).stream.num_samples
-    stop(config(photos, samples_per_class=8), tmp_path / "run")
+    stop(config(photos, samples_per_class=8, stream_batch=5), tmp_path / "run")
     older = described(tmp_path / "run")
     older["run"]["samples_per_class"], older["protocol"]["samples_per_class"] = None, 8
     make_older(tmp_path / "run", older)
-    assert run(config(photos), tmp_path / "run", resume=True)["images"] == equal
+    again = run(config(photos, stream_batch=5), tmp_path / "run", resume=True)
+    assert again["images"] == equal
 
 
 def test_all_images_of_classes_of_any_size_are_streamed(tmp_path: Path) -> None:
@@ -266,7 +267,7 @@ def test_other_versions_are_told_in_one_line(small_set: Path, tmp_path: Path) ->
 
 def test_resuming_what_has_not_begun_starts_it(small_set: Path, tmp_path: Path) -> None:
     run(config(small_set), tmp_path / "new", resume=True)
-    assert len(read_metrics(tmp_path / "new" / "metrics.jsonl", "batch")) == 12
+    assert len(read_metrics(tmp_path / "new" / "metrics.jsonl", "batch")) == 6
 
 
 def test_checkpoints_without_a_config_are_not_taken_for_a_run(

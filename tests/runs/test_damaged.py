@@ -22,7 +22,7 @@ from scale.runs import RunConfig, load_learner, read_metrics, run
 from scale.runs.run_folder import SHAPES, read_json
 from tests.runs.conftest import Lines, StopAt
 
-PARAMS = {"simclr": {"encoder": "cnn", "steps_per_batch": 2}, "patches": {"clusters": 20}}
+PARAMS = {"simclr": {"encoder": "cnn", "steps_per_batch": 1}, "patches": {"clusters": 20}}
 
 
 def config(dataset: Path, method: str = "simclr") -> RunConfig:
@@ -142,6 +142,8 @@ def test_valid_json_of_any_shape_is_read_or_refused(
         ("summary.json", ["knn"], "high"),
         ("floors.json", ["random"], [1]),
         ("floors.json", ["pixels", "knn"], None),
+        ("floors.json", ["pixels", "knn_per_class"], ["high"]),
+        ("floors.json", ["random", "guard"], {"score": 200}),
         ("config.json", ["run", "evaluations"], "many"),
         ("config.json", ["run", "seed"], -1),
         ("config.json", ["data", "class_names"], {"a": 1}),
@@ -329,7 +331,8 @@ def test_left_overs_of_killed_writes_are_swept(
     stopped: Path, small_set: Path, tmp_path: Path
 ) -> None:
     out = Path(shutil.copytree(stopped, tmp_path / "run"))
-    for place in ("", "checkpoints", "embeddings"):
+    for place in ("", "checkpoints", "embeddings", "memory"):
+        (out / place).mkdir(exist_ok=True)
         (out / place / ".summary.json.abc.part").write_text("half")
     (out / "my.part").write_text("the user's own")
     for _ in ("to its end", "when it is finished"):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from scale.evaluate import MEASURES
 from scale.runs import LiveDisplay, PlainDisplay, RunConfig, read_metrics, run
 from scale.runs.display import SHOWN, HealthWatch, measures_table
 
@@ -103,3 +104,11 @@ def test_a_warning_is_given_once_until_it_is_over() -> None:
 @pytest.mark.parametrize("value", [None, 0.0])
 def test_a_record_without_pseudo_positives_is_fine(value: float | None) -> None:
     assert HealthWatch(stream_batch=10).look({"pseudo_positives": value}) == []
+
+
+def test_the_titles_of_the_measures_fit_in_80_columns() -> None:
+    rows = {"pca": dict.fromkeys(MEASURES, 50.0), "scale-plus": dict.fromkeys(MEASURES, 50.0)}
+    console = Console(width=80, file=io.StringIO())
+    with console.capture() as shown:
+        console.print(measures_table(rows, "scale-plus on digits seq"))
+    assert "…" not in shown.get()

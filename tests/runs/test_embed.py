@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from scale.data.registry import LoadOptions
 from scale.methods import METHODS, Learner, load
 from scale.runs.embed import embed_images
 from scale.runs.embed_parts import PART, Parts
+from tests.processes import start
 
 SIDE = 8
 MANY = 2 * PART + 100
@@ -346,12 +345,12 @@ def test_killed_at_random_moments_the_same_call_ends_with_the_same_file(
     out, whole = tmp_path / "z.parquet", tmp_path / "whole.parquet"
     embed_images(saved, str(array), whole)
     for moment in np.random.default_rng(os.getpid()).integers(1, 4, size=3):
-        command = [sys.executable, "-c", EMBED, str(saved), str(array), str(out)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            for _, _ in zip(range(moment), process.stdout, strict=False):
-                pass
-            process.kill()
+        process = start(["-c", EMBED, str(saved), str(array), str(out)])
+        assert process.stdout is not None
+        for _, _ in zip(range(moment), process.stdout, strict=False):
+            pass
+        process.kill()
+        process.communicate()
     embed_images(saved, str(array), out)
     assert out.read_bytes() == whole.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["whole.parquet", "z.parquet"]

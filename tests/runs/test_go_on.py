@@ -165,3 +165,19 @@ def test_a_finished_run_whose_data_has_grown_offers_it(tmp_path: Path) -> None:
     assert f"scale run --from {out} --dataset {photos} --out OTHER" in line
     shutil.rmtree(photos)
     assert run(settings, out, resume=True) == summary, "data that is gone matters no more"
+
+
+def test_the_offered_command_works_for_data_without_labels(
+    command: Command, tmp_path: Path
+) -> None:
+    photos, out, other = tmp_path / "photos", tmp_path / "run", tmp_path / "other"
+    make_photos(tmp_path, {"photos": 8})
+    begun = {"image_size": 12, "params": {"encoder": "cnn", "steps_per_batch": 1}}
+    run(RunConfig(dataset=str(photos), stream="as-is", method="simclr", **begun), out)
+    make_photos(tmp_path, {"photos": 9})
+    done = command.finish(
+        ["run", "--from", str(out), "--dataset", str(photos), "--out", str(other), "--no-pictures"]
+    )
+    assert done.status == 0
+    kept = RunConfig.read(other)
+    assert (kept.stream, kept.image_size) == ("as-is", 12)

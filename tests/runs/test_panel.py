@@ -8,10 +8,10 @@ import os
 import re
 import signal
 import struct
-import subprocess
-import sys
 import termios
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import pytest
@@ -19,8 +19,10 @@ from rich.console import Console
 
 from scale._console import Screen
 from scale._text import shell_line
-from scale.runs import LiveDisplay, RunConfig, read_metrics, run
+from scale.commands.run import Folder, _display
+from scale.runs import LiveDisplay, PlainDisplay, RunConfig, read_metrics, run
 from scale.runs.view import View
+from tests.processes import Started, start
 from tests.runs.conftest import Command, StopAt
 from tests.runs.test_display import config
 from tests.runs.test_resume import assert_same_run
@@ -29,28 +31,23 @@ CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 SHOW_CURSOR = "\x1b[?25h"
 
 
-def on_terminal(arguments: list[str], columns: int = 80, **env: str) -> subprocess.Popen[bytes]:
+def on_terminal(arguments: list[str], columns: int = 80, **env: str) -> Started:
     """Start a command on a pseudo-terminal; its `stdout` reads the screen."""
     screen, terminal = os.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     clean = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "scale", *arguments],
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        env={**clean, "TERM": "xterm-256color", "OMP_NUM_THREADS": "1", **env},
-        start_new_session=True,
-    )
+    process = start(arguments, terminal=terminal, env={**clean, "TERM": "xterm-256color", **env})
     os.close(terminal)
     process.stdout = open(screen, "rb", buffering=0)  # noqa: SIM115
     return process
 
 
-def read_until(process: subprocess.Popen[bytes], part: str | None) -> str:
-    """Return what the terminal shows until `part`, or until the end."""
+def read_until(process: Started, part: str | None, shown: bytes = b"") -> bytes:
+    """Return `shown` and what the terminal shows then until `part`, or until the end.
+
+    A read may end inside a character, so these are bytes.
+    """
     assert process.stdout is not None
-    shown = b""
     while part is None or part.encode() not in shown:
         try:
             more = process.stdout.read(1 << 16)
@@ -59,14 +56,19 @@ def read_until(process: subprocess.Popen[bytes], part: str | None) -> str:
         if not more:
             break
         shown += more
-    return shown.decode()
+    return shown
+
+
+def read_all(process: Started, shown: bytes = b"") -> str:
+    """Return `shown` and everything the terminal shows until the end."""
+    return read_until(process, None, shown).decode()
 
 
 def test_one_panel_then_one_sentence_and_the_same_run(
     command: Command, unbroken: Path, tmp_path: Path
 ) -> None:
     process = on_terminal(command.arguments(tmp_path / "run"))
-    shown = read_until(process, None)
+    shown = read_all(process)
     assert process.wait() == 0
     assert_same_run(tmp_path / "run", unbroken)
     final = CODES.sub("", shown[shown.rindex("╭") :])
@@ -83,11 +85,14 @@ def test_one_panel_then_one_sentence_and_the_same_run(
     assert shown.rindex(SHOW_CURSOR) > shown.rindex("\x1b[?25l")
 
 
-def test_ctrl_c_closes_the_panel_then_says_how_to_go_on(command: Command, tmp_path: Path) -> None:
-    process = on_terminal(command.arguments(tmp_path / "run"))
-    shown = read_until(process, "last evaluation")
+def test_ctrl_c_closes_the_panel_then_says_how_to_go_on(
+    held: Held, gate: Gate, tmp_path: Path
+) -> None:
+    process = on_terminal(held.arguments(tmp_path / "run"), **gate.environment)
+    before = read_until(process, "last evaluation")
     process.send_signal(signal.SIGINT)
-    shown += read_until(process, None)
+    with gate.opened():
+        shown = read_all(process, before)
     assert process.wait() == 130
     end = shown[shown.rindex("╰") :]
     assert SHOW_CURSOR in end
@@ -95,34 +100,40 @@ def test_ctrl_c_closes_the_panel_then_says_how_to_go_on(command: Command, tmp_pa
     assert f"scale: stopped and saved; go on with: {again}" in end
 
 
-@pytest.mark.parametrize("env", [{"TERM": "dumb"}, {"TERM": "unknown"}])
+@pytest.fixture
+def terminal() -> Iterator[TextIO]:
+    """A terminal in this process."""
+    ends = os.openpty()
+    with open(ends[1], "w") as file:
+        yield file
+    os.close(ends[0])
+
+
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb", "unknown"])
 def test_a_dumb_terminal_gets_plain_lines(
-    env: dict[str, str], command: Command, tmp_path: Path
+    term: str, terminal: TextIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    process = on_terminal(command.arguments(tmp_path / "run", "--evaluations", "1"), **env)
-    shown = read_until(process, None)
-    assert process.wait() == 0
-    assert "\x1b" not in shown
-    assert "evaluation at image 120" in shown
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr("sys.stdout", terminal)
+    expected = LiveDisplay if term == "xterm-256color" else PlainDisplay
+    assert type(_display(Folder(out=tmp_path))) is expected
 
 
-def test_without_colours_there_are_none(command: Command, tmp_path: Path) -> None:
-    process = on_terminal(command.arguments(tmp_path, "--evaluations", "1"), NO_COLOR="1")
-    shown = read_until(process, None)
-    assert process.wait() == 0
-    styles = {code for found in re.findall(r"\x1b\[([0-9;]*)m", shown) for code in found.split(";")}
+def test_a_pipe_gets_plain_lines_even_if_colours_are_forced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    assert type(_display(Folder(out=tmp_path))) is PlainDisplay
+
+
+def test_without_colours_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = io.StringIO()
+    Console(file=text, force_terminal=True, width=80, height=50).print(example())
+    codes = re.findall(r"\x1b\[([0-9;]*)m", text.getvalue())
+    styles = {code for found in codes for code in found.split(";")}
     assert styles <= {"", "0", "1", "2"}, "bold and dim only"
-
-
-def test_a_pipe_has_no_control_codes_even_if_colours_are_forced_on_its_reader(
-    command: Command, tmp_path: Path
-) -> None:
-    arguments = [sys.executable, "-m", "scale", *command.arguments(tmp_path, "--evaluations", "1")]
-    env = {**os.environ, "FORCE_COLOR": "1"}
-    shown = subprocess.run(arguments, capture_output=True, text=True, check=True, env=env).stdout
-    assert "\x1b[?25l" not in shown
-    assert "\x1b[2K" not in shown
-    assert shown.count("evaluation at image") == 1
 
 
 def example(name: str = "scale") -> View:
@@ -138,16 +149,18 @@ def example(name: str = "scale") -> View:
     return view
 
 
-@pytest.mark.parametrize(
-    "width", [1, 2, 5, 9, 10, 11, 23, 24, 33, 34, 35, 40, 63, 64, 80, 120, 300]
-)
-@pytest.mark.parametrize("height", [1, 3, 10, 24, 50])
-def test_it_fits_every_terminal(width: int, height: int) -> None:
-    for view in (example(), example("a-method-with-a-long-name/東京"), View()):
+WIDTHS = [1, 2, 5, 9, 10, 11, 23, 24, 33, 34, 35, 40, 63, 64, 80, 120, 300]
+
+
+@pytest.mark.parametrize("height", [1, 10, 24, 50])
+@pytest.mark.parametrize("name", ["", "scale", "a-method-with-a-long-name/東京"])
+def test_it_fits_every_terminal(name: str, height: int) -> None:
+    view = example(name) if name else View()
+    for width in WIDTHS:
         text = io.StringIO()
         Console(file=text, width=width, height=height, color_system=None).print(view)
         lines = text.getvalue().splitlines()
-        assert all(len(line) <= width for line in lines)
+        assert all(len(line) <= width for line in lines), width
         if width >= 40:
             assert len(lines) <= max(height, 10), "only the first part stays on a low terminal"
 

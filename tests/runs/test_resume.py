@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,11 @@ import pytest
 from scale._errors import ScaleError
 from scale.commands.run import parse_run
 from scale.runs import Display, RunConfig, run
-from tests.runs.conftest import Command, StopAt
+from tests.processes import Started
+from tests.runs.conftest import Command, Gate, Held, StopAt
 
 
-def wait_for_evaluation(process: subprocess.Popen[str], number: int) -> None:
+def wait_for_evaluation(process: Started, number: int) -> None:
     """Read the process's output until its evaluation `number`."""
     assert process.stdout is not None
     seen = 0
@@ -32,44 +32,50 @@ def wait_for_evaluation(process: subprocess.Popen[str], number: int) -> None:
     pytest.fail(f"the run ended before evaluation {number}: {process.communicate()[1]}")
 
 
-def kill_after(command: Command, arguments: list[str], evaluations: int, sig: int) -> str:
-    """Stop a run with a signal while it works; return what it said on stderr."""
-    process = command.start(arguments)
+def kill_after(held: Held, arguments: list[str], evaluations: int, gate: Gate) -> None:
+    """Kill a run while it works."""
+    process = held.start(arguments, **gate.environment)
     wait_for_evaluation(process, evaluations)
-    process.send_signal(sig)
-    return process.communicate()[1]
+    process.kill()
+    process.communicate()
 
 
 def assert_same_run(one: Path, other: Path) -> None:
     for name in ("metrics.jsonl", "learner.safetensors", "floors.json"):
         assert (one / name).read_bytes() == (other / name).read_bytes(), name
+    samples = sorted(path.name for path in (one / "memory").iterdir())
+    assert samples == sorted(path.name for path in (other / "memory").iterdir())
+    for name in samples:
+        assert (one / "memory" / name).read_bytes() == (other / "memory" / name).read_bytes(), name
 
 
 @pytest.mark.slow
 def test_killed_twice_at_random_moments_and_resumed_equals_the_unbroken_run(
-    command: Command, unbroken: Path, tmp_path: Path
+    held: Held, held_unbroken: Path, gate: Gate, tmp_path: Path
 ) -> None:
     out = tmp_path / "killed"
-    moments = np.random.default_rng(os.getpid()).integers(1, 4, size=2)
-    arguments = command.arguments(out)
-    for moment in moments:
-        kill_after(command, arguments, int(moment), signal.SIGKILL)
-        assert not (out / "summary.json").exists()
-        arguments = command.resume(out)
-    done = command.finish(arguments)
+    moment = int(np.random.default_rng(os.getpid()).integers(1, 3))
+    kill_after(held, held.arguments(out), moment, gate)
+    again = held.start(held.resume(out), **gate.environment)
+    assert again.stdout is not None
+    assert any("going on from image" in line for line in again.stdout)
+    again.kill()
+    again.communicate()
+    assert not (out / "summary.json").exists()
+    done = held.finish(held.resume(out))
     assert done.status == 0, done.error
-    assert_same_run(out, unbroken)
+    assert_same_run(out, held_unbroken)
 
 
 @pytest.mark.slow
 def test_killed_before_the_first_checkpoint_starts_again(
-    command: Command, unbroken: Path, tmp_path: Path
+    held: Held, held_unbroken: Path, gate: Gate, tmp_path: Path
 ) -> None:
     out = tmp_path / "early"
-    kill_after(command, command.arguments(out, "--checkpoint-seconds", "1000"), 2, signal.SIGKILL)
+    kill_after(held, held.arguments(out, "--checkpoint-seconds", "1000"), 2, gate)
     assert not list((out / "checkpoints").glob("*"))
-    assert command.finish(command.resume(out)).status == 0
-    assert_same_run(out, unbroken)
+    assert held.finish(held.resume(out)).status == 0
+    assert_same_run(out, held_unbroken)
 
 
 @pytest.mark.usefixtures("default_signals")
@@ -77,22 +83,24 @@ def test_killed_before_the_first_checkpoint_starts_again(
     "sig", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
 def test_interrupted_saves_and_names_the_command_that_resumes(
-    command: Command, unbroken: Path, tmp_path: Path, sig: int
+    held: Held, held_unbroken: Path, gate: Gate, tmp_path: Path, sig: int
 ) -> None:
     out = tmp_path / "the camera"
-    process = command.start(command.arguments(out, "--checkpoint-seconds", "1000"))
-    wait_for_evaluation(process, 3)
+    arguments = held.arguments(out, "--checkpoint-seconds", "1000")
+    process = held.start(arguments, **gate.environment)
+    wait_for_evaluation(process, 2)
     process.send_signal(sig)
-    error = process.communicate()[1]
+    with gate.opened():
+        error = process.communicate()[1]
     assert process.returncode == 130
     assert shlex.join(["scale", "run", "--out", str(out), "--resume"]) in error
     assert "Traceback" not in error
     assert len(list((out / "checkpoints").glob("*.safetensors"))) == 1
-    assert command.finish(command.resume(out)).status == 0
-    assert_same_run(out, unbroken)
+    assert held.finish(held.resume(out)).status == 0
+    assert_same_run(out, held_unbroken)
 
 
-def wait_until_loading(process: subprocess.Popen[str], out: Path) -> None:
+def wait_until_loading(process: Started, out: Path) -> None:
     """Return when the process has taken its folder; data from a pipe keeps it there."""
     while not (out / ".lock").exists():
         assert process.poll() is None, process.communicate()[1]
@@ -128,7 +136,7 @@ def config_of(command: Command, out: Path, *more: str) -> RunConfig:
 def stopped_run(command: Command, out: Path, *more: str) -> list[Path]:
     """Stop a run in this process after some batches; return its checkpoints."""
     with pytest.raises(KeyboardInterrupt):
-        run(config_of(command, out, *more), out, checkpoint_seconds=0, display=StopAt(6))
+        run(config_of(command, out, *more), out, checkpoint_seconds=0, display=StopAt(3))
     return sorted((out / "checkpoints").glob("[0-9]*.safetensors"))
 
 
@@ -174,7 +182,7 @@ def test_a_checkpoint_of_another_run_is_refused(command: Command, tmp_path: Path
 
 
 class FillDisk(Display):
-    """Fills the disk at the third evaluation."""
+    """Fills the disk at the second evaluation."""
 
     def __init__(self, filler: Path) -> None:
         self.filler = filler
@@ -182,7 +190,7 @@ class FillDisk(Display):
 
     def evaluation(self, record: dict[str, Any]) -> None:
         self.evaluations += 1
-        if self.evaluations == 3:
+        if self.evaluations == 2:
             fill(self.filler)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from scale.methods import METHODS, load
 from scale.runs import RunConfig, load_learner, read_metrics, run
 from scale.runs.run import evaluation_points
 from scale.runs.setting import prepare
+from tests.methods.learners import first_only
 
 PARAMS = {
     "encoder": "cnn",
@@ -35,7 +37,7 @@ def config(dataset: Path, **changes: object) -> RunConfig:
 
 def test_the_folder_holds_everything_needed_to_repeat_the_run(unbroken: Path) -> None:
     described = json.loads((unbroken / "config.json").read_text())
-    assert described["run"]["params"]["steps_per_batch"] == 2
+    assert described["run"]["params"]["steps_per_batch"] == 1
     assert described["run"]["params"]["tau"] == 0.1, "defaults are written out too"
     assert {"torch", "numpy", "python", "scale-lifelong"} <= described["versions"].keys()
     assert described["data"]["per_class"] == [40, 40, 40]
@@ -49,7 +51,7 @@ def test_the_summary_has_the_learner_the_course_and_the_floors(unbroken: Path) -
         assert np.isfinite(summary[name])
     assert set(summary["floors"]) == {"random", "pixels", "pca"}
     evaluations = read_metrics(unbroken / "metrics.jsonl", "evaluation")
-    assert [e["position"] for e in evaluations] == [0, *range(20, 121, 20)]
+    assert [e["position"] for e in evaluations] == [0, 40, 80, 120]
     assert summary["floors"]["random"]["knn"] == evaluations[0]["knn"]
     assert summary["knn"] == evaluations[-1]["knn"]
     assert summary["timing"]["wall_seconds"] > 0
@@ -57,15 +59,16 @@ def test_the_summary_has_the_learner_the_course_and_the_floors(unbroken: Path) -
 
 def test_memory_counts_add_up_to_what_is_in_memory(unbroken: Path) -> None:
     batches = read_metrics(unbroken / "metrics.jsonl", "batch")
-    assert [sum(b["memory"]) for b in batches] == [10, 20, *[30] * 10]
-    assert batches[0]["memory"] == [10, 0, 0], "seq begins with the first class alone"
+    assert [sum(b["memory"]) for b in batches] == [20, *[30] * 5]
+    assert batches[0]["memory"] == [20, 0, 0], "seq begins with the first class alone"
 
 
 def test_equal_seeds_give_equal_files_and_other_seeds_do_not(
     small_set: Path, tmp_path: Path
 ) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        run(config(small_set, seed=seed, stream_batch=40), tmp_path / name)
+        settings = config(small_set, seed=seed, stream_batch=60, evaluations=1)
+        run(settings, tmp_path / name)
     a, b, c = ((tmp_path / n / "metrics.jsonl").read_bytes() for n in "abc")
     assert a == b
     assert a != c
@@ -79,7 +82,7 @@ def test_labels_do_not_reach_the_learner(small_set: Path, tmp_path: Path) -> Non
     shuffled = tmp_path / "shuffled.npz"
     np.savez(shuffled, **arrays)
     for name, data in (("true", small_set), ("shuffled", shuffled)):
-        run(config(data, stream="as-is"), tmp_path / name)
+        run(config(data, stream="as-is", stream_batch=60, evaluations=1), tmp_path / name)
     one, other = ((tmp_path / n / "learner.safetensors").read_bytes() for n in ("true", "shuffled"))
     assert one == other
 
@@ -115,9 +118,8 @@ def test_a_non_finite_loss_stops_the_run_and_names_the_last_good_checkpoint(
         run(broken, tmp_path / "run", checkpoint_seconds=0)
 
 
-def test_an_unfinished_run_can_be_asked_for_its_learner(small_set: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    run(config(small_set), out, checkpoint_seconds=0)
+def test_an_unfinished_run_can_be_asked_for_its_learner(unbroken: Path, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(unbroken, tmp_path / "run"))
     final = load(out / "learner.safetensors")
     (out / "learner.safetensors").unlink()
     early = load_learner(out)
@@ -151,7 +153,8 @@ def test_evaluations_are_spread_and_end_with_the_stream(batches: int) -> None:
     assert len(points) == min(batches, 10)
 
 
-@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.filterwarnings("ignore:coherence does not learn")  # the images are no video
+@pytest.mark.parametrize("method", first_only(METHODS))
 def test_every_method_runs(method: str, small_set: Path, tmp_path: Path) -> None:
     fields = {field.name for field in dataclasses.fields(METHODS[method])}
     small = {**PARAMS, "receptive_fields": (4, 8)}  # the set's images are small

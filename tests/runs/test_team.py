@@ -57,7 +57,7 @@ def test_two_processes_end_as_one_and_a_killed_one_is_gone_on_without(
     process = start(arguments(command, two))
     output, error = process.communicate()
     assert process.returncode == 0, error
-    assert output.count("evaluation at") == 6  # only the leader speaks
+    assert output.count("evaluation at") == 3  # only the leader speaks
     np.testing.assert_allclose(losses(two), losses(one), rtol=0.02)
 
     process = start(arguments(command, killed))

@@ -20,6 +20,7 @@ FLOORS = {"random": {"knn": 14.0}, "pixels": {"knn": 36.0}}
         ({"knn": 37.0, "floors": FLOORS}, "not clearly"),
         ({"knn": 30.0, "floors": FLOORS}, "some"),
         ({"knn": 14.0, "floors": FLOORS}, "no"),
+        ({"knn": 94.0, "floors": {"random": {"knn": 94.5}}}, "not clearly"),
         ({"knn": 50.0, "floors": {}}, "unknown"),
         ({"knn": 50.0, "floors": FLOORS, "collapsed": True}, "no"),
         ({"knn": 50.0, "floors": FLOORS, "held_back": True}, "no"),

@@ -10,7 +10,7 @@ from PIL import Image
 from scale._errors import InputError
 from scale.streams import batches
 
-unhurried = settings(max_examples=50)
+unhurried = settings(max_examples=25)
 
 
 @unhurried

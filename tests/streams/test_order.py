@@ -10,7 +10,7 @@ from scale._errors import InputError, UnknownNameError
 from scale.streams import STREAMS, make_order
 from scale.streams.seq_bl import seq_bl
 
-unhurried = settings(max_examples=50)
+unhurried = settings(max_examples=25)
 
 ORDERED = ["iid", "seq", "seq-bl", "seq-im", "seq-cc"]
 seeds = st.integers(0, 2**32 - 1)

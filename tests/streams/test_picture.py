@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scale._errors import InputError
 from scale.streams import STREAMS, class_over_time, make_order
 
-unhurried = settings(max_examples=50)
+unhurried = settings(max_examples=25)
 
 
 @unhurried

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scale._errors import InputError
 from scale.streams import STREAMS, Stream, make_order
 
-unhurried = settings(max_examples=50)
+unhurried = settings(max_examples=25)
 
 
 def numbered(count: int) -> np.ndarray:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import msgspec
 
 from scale._errors import InputError
 from scale._files import read_text
 from scale._names import check_text, unknown_name
+from scale._numbers import check_number
 from scale._schema import read_toml
 
 Kind = Literal["table", "bars", "curves", "lines", "heatmap", "maps"]
 KINDS = get_args(Kind)
 Settings = dict[str, Any]
+MOST_SEEDS = 10_000
 
 
 class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,6 +38,10 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Named sets of settings, the rows of an ablation; each runs on every combination."""
     datasets: dict[str, Settings] = {}
     """Settings for one dataset only, by its name."""
+    updates: dict[str, dict[str, int]] = {}
+    """`steps_per_batch` by dataset and method, such that all take about the same time."""
+    skip: list[Settings] = []
+    """Combinations that mean nothing and are not run: a value of each of some axes."""
     paper: dict[str, dict[str, float]] = {}
     """The paper's own values of the measure, by dataset and variant."""
 
@@ -89,9 +95,8 @@ def parse_experiment(name: str, text: str) -> Experiment:
 
 def seeds_axis(count: object) -> list[int]:
     """Return the seeds 0 .. count - 1."""
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise InputError(f"seeds must be a whole number, 1 or more, got {count!r}")
-    return list(range(count))
+    check_number("seeds", count, least=1, most=MOST_SEEDS, whole=True)
+    return list(range(cast("int", count)))
 
 
 def _values(where: str, axis: str, given: object) -> list[Any]:

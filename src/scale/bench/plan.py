@@ -23,7 +23,8 @@ def plan(
 ) -> list[Job]:
     """Return the jobs of an experiment; equal runs of a variant are one job.
 
-    Later settings override earlier ones: shared settings, dataset, axes, variant.
+    Later settings override earlier ones: shared settings, dataset, updates of a method, axes,
+    variant.
 
     Parameters
     ----------
@@ -52,7 +53,14 @@ def plan(
     for variant, settings, point in _combinations(experiment, axes, rows):
         job = Job(experiment.name, make_config(settings), variant, point)
         jobs.setdefault((variant, job.hash), job)
+    if not jobs:
+        skipped = "; ".join(_told(entry) for entry in experiment.skip)
+        raise InputError(f"experiment {experiment.name} has no such run: it leaves out {skipped}")
     return list(jobs.values())
+
+
+def _told(settings: Settings) -> str:
+    return ", ".join(f"{name} {value}" for name, value in settings.items())
 
 
 def _combinations(
@@ -63,9 +71,15 @@ def _combinations(
     varied = {name for name in axes if name in experiment.axes or len(axes[name]) > 1}
     for values in itertools.product(*(axes[name] for name in names)):
         point = dict(zip(names, values, strict=True))
+        if any(entry.items() <= point.items() for entry in experiment.skip):
+            continue
         for variant, of_variant in rows.items():
-            dataset = {**experiment.base, **point, **of_variant}.get("dataset", RunConfig.dataset)
-            of_dataset = experiment.datasets.get(dataset, {})
+            named = {**experiment.base, **point, **of_variant}
+            dataset = named.get("dataset", RunConfig.dataset)
+            of_dataset = {**experiment.datasets.get(dataset, {})}
+            updates = experiment.updates.get(dataset, {})
+            if (method := named.get("method", RunConfig.method)) in updates:
+                of_dataset["steps_per_batch"] = updates[method]
             settings = {**experiment.base, **of_dataset, **point, **of_variant}
             yield variant, settings, {name: point[name] for name in names if name in varied}
 
@@ -88,6 +102,12 @@ def _check(experiment: Experiment, axes: dict[str, list[Any]], rows: dict[str, S
                 f"{where}: its variants differ in {name}, so it cannot be an axis; choose "
                 f"among them with --variants {' '.join(experiment.variants)}"
             )
+    for name in {name for entry in experiment.skip for name in entry} - experiment.axes.keys():
+        raise InputError(
+            f"{where}: skip has {name}, which is no axis (axes: {', '.join(experiment.axes)})"
+        )
+    for method in {method for of_dataset in experiment.updates.values() for method in of_dataset}:
+        METHODS[method]
     parts = [experiment.base, *experiment.datasets.values(), *rows.values()]
     usual = experiment.base.get("method", RunConfig.method)
     named = axes.get("method") or [row.get("method", usual) for row in rows.values()]

@@ -9,11 +9,15 @@ from typing import Any
 import msgspec
 
 from scale._errors import DamagedFileError, InputError
-from scale._schema import read_table
+from scale._names import shown
+from scale._schema import misfit, read_table
 from scale.evaluate import MEASURES
+from scale.methods import METHODS
+from scale.methods.core.checks import hints_of
 from scale.runs import RunConfig
 
 REMEDY = "correct or remove it"
+LARGEST = 2**63  # no whole number of a run is as large
 
 
 class Params(msgspec.Struct):
@@ -88,12 +92,28 @@ def check_record(record: object, where: str) -> dict[str, Any]:
         read_table(record, kind, where)
     except InputError as error:
         raise DamagedFileError(f"{error}; {REMEDY}") from error
+    if "run" in record:
+        _check_params(record["run"], where)
     curve = record.get("curve", {})
     if curve and ("position" not in curve or len({len(one) for one in curve.values()}) > 1):
         raise DamagedFileError(
             f"{where}: its curve needs the list 'position', and lists of one length; {REMEDY}"
         )
     return record
+
+
+def _check_params(run: dict[str, Any], where: str) -> None:
+    """Raise `DamagedFileError` for a value that is none of its parameter."""
+    method = run["method"]
+    # A method in a file is not looked up: that would run the file.
+    hints = hints_of(METHODS[method]) if method in list(METHODS) else {}
+    for name, value in run["params"].items():
+        wanted = misfit(value, hints.get(name, Any))
+        if isinstance(value, int) and abs(value) >= LARGEST:
+            wanted = "smaller"
+        if wanted is not None:
+            given = f"{name} must be {wanted}, got {shown(value)}"
+            raise DamagedFileError(f"{where}: {given}; {REMEDY}")
 
 
 @cache

@@ -15,8 +15,16 @@ from scale._errors import InputError
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 UNION = re.compile(r"no type matching (\S+) could be instantiated from \['(.*?)'\]\..*")
+PLAIN = (
+    (re.compile(r"invalid literal for int\(\) with base 10: '(.*?)'"), r"\1 is not a whole number"),
+    (re.compile(r"could not convert string to float: '(.*?)'"), r"\1 is not a number"),
+    (re.compile(r"exceeds the limit .*? string conversion.*limit", re.I), "it has too many digits"),
+)
+"""What Python says of a text that is no number, and plain words for it."""
+WORDS = {"INT": "a whole number", "FLOAT": "a number"}
 HELP_OPTIONS = {"-h", "--help"}
 NARROWEST, UNBROKEN = 40, 2000  # columns; tyro never ends on a terminal of a few
+LONG = 60  # characters of a text that are repeated
 NAMES, HELP = 4, 8  # how far tyro indents the names of options, and the help on them
 
 
@@ -92,8 +100,25 @@ def in_one_line(box: str) -> str:
         text = " ".join(line.strip() for line in shown if _indent(line) < NAMES)
         parts.append(f"{text} {', '.join(names)}".strip())
     message = "; ".join(part[:1].lower() + part[1:].rstrip(".") for part in parts)
-    message = UNION.sub(r"\2 is not \1", message)
+    message = UNION.sub(lambda found: f"{_short(found[2])} is not {_in_words(found[1])}", message)
+    for python, words in PLAIN:
+        message = python.sub(words, message)
     return message or " ".join(box.split())
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONG else f"{text[:LONG]}..."
+
+
+def _in_words(metavar: str) -> str:
+    """Return what an option takes.
+
+    Examples
+    --------
+    >>> _in_words("{None}|INT")
+    'a whole number'
+    """
+    return " or ".join(WORDS.get(one, one) for one in metavar.split("|") if one != "{None}")
 
 
 def _sections(rows: list[str]) -> Iterator[list[str]]:

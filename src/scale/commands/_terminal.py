@@ -50,8 +50,8 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
     columns = (*Progress.get_default_columns(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console()) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(what, total=None, visible=False)  # until there is something to do
+        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
 
 
 def keep_freed_memory() -> None:

@@ -34,6 +34,7 @@ from scale.commands._terminal import console, keep_freed_memory, put, say, table
 from scale.runs.probe import duration
 
 Names = tuple[str, ...]
+MOST_WORKERS = 1024
 
 
 @dataclass(kw_only=True)
@@ -128,8 +129,8 @@ def parse(arguments: list[str]) -> Options:
     """Return the parsed options; options that are not the command's are settings of the runs."""
     own, more = _split(arguments)
     options: Options = parse_options(Options, "scale bench", own)
-    if options.workers is not None and options.workers < 1:
-        raise InputError(f"workers must be 1 or more, got {options.workers}")
+    if options.workers is not None:
+        check_number("workers", options.workers, least=1, most=MOST_WORKERS, whole=True)
     check_number("gpus", options.gpus, least=0)
     check_number("cpus", options.cpus, least=1, whole=True)
     check_number("checkpoint_seconds", options.checkpoint_seconds, least=0)

@@ -16,7 +16,8 @@ def report(
     """Write one self-contained HTML page about a run, or about several runs compared.
 
     Args:
-        runs: Folders of runs, finished or not, and of benches. Several are compared.
+        runs: Folders of runs, finished or not, of benches, or with runs in them. Several runs are
+            compared.
         out: The file to write. The default is report.html in the first folder.
     """
     from scale._errors import InputError

@@ -167,7 +167,18 @@ def _config_from(source: str, arguments: list[str]) -> RunConfig:
 
     if peek(arguments, "--dataset") is None:
         raise InputError("--from needs --dataset: the images to learn from now")
-    return config_from(source, peek(arguments, "--method"))
+    return config_from(source, peek(arguments, "--method"), **_of_run(Path(source)))
+
+
+def _of_run(source: Path) -> dict[str, Any]:
+    """Return the options that a run passes on to one that goes on from it."""
+    from scale.runs import RunConfig
+    from scale.runs.config import CONFIG
+
+    if not (source / CONFIG).is_file():
+        return {}
+    config = RunConfig.read(source)
+    return {"stream": config.stream, "image_size": config.image_size}
 
 
 def _starts(out: Path, arguments: list[str]) -> bool:

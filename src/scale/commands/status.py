@@ -36,7 +36,8 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
 
     lines = [("state", found["state"] + (f": {found['problem']}" if found.get("problem") else ""))]
     for source in found["sources"]:
-        text = f"{source['uri']} ({source['kind']}): {source['message'] or source['state']}"
+        said = f"; {source['message']}" if source["message"] else ""
+        text = f"{source['uri']} ({source['kind']}): {source['state']}{said}"
         lines.append(("source", text))
     last = found["last_image"]
     when = "" if last is None else time.strftime(", last %Y-%m-%d %H:%M:%S", _local(last["taken"]))
@@ -60,6 +61,15 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
             better = "yes" if found["guard"]["better"] else "not clearly"
             lines.append(("better", f"than its start: {better}"))
         lines.append(("memory", in_words(found["memory_bytes"])))
+        if "events" in found:
+            said = ", ".join(f"{count} {state}" for state, count in found["events"].items())
+            lines.append(("events", said))
+        for one in found.get("alerts", ()):
+            why = f", the last because of {one['error']}" if one["error"] else ""
+            said = f"{one['receiver']}: {one['sent']} sent, {one['failed']} failed{why}"
+            kept = one.get("held", 0) + one.get("dropped", 0)
+            more = f"; {kept} not sent, because there were too many" if kept else ""
+            lines.append(("alerts", said + more))
     lines.append(("disk", in_words(found["disk_bytes"])))
     return lines
 

@@ -9,7 +9,7 @@ import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import tyro
 
@@ -20,6 +20,7 @@ from scale.commands._terminal import keep_freed_memory, say
 
 if TYPE_CHECKING:
     from scale.live import WatchConfig, Watcher
+    from scale.methods import Learner
 
 STOPPING = "finishing this batch, then saving"
 NEWS_SECONDS = 10.0
@@ -78,8 +79,9 @@ def parse_watch(arguments: list[str]) -> tuple[Place, WatchConfig]:
     given = config.params if config.method == name else {}
     params = live_parameters(name, given, peek(arguments, "--preset"))
     Options = _options()  # once: each call makes another class
+    Method = _apart(METHODS[name], Place, Options)
     Parsed = dataclasses.make_dataclass(
-        "Parsed", [("place", Place), ("watch", Options), ("method", METHODS[name])]
+        "Parsed", [("place", Place), ("watch", Options), ("method", Method)]
     )
     parsed = parse(
         Parsed,
@@ -91,7 +93,7 @@ def parse_watch(arguments: list[str]) -> tuple[Place, WatchConfig]:
         default=Parsed(
             Place(out=tyro.MISSING),
             Options(**{**vars(config), "params": {}}),
-            METHODS[name](**params),
+            Method(**params),
         ),
     )
     parsed.place.sources = parsed.place.sources or sources
@@ -118,6 +120,30 @@ def with_port(arguments: list[str]) -> list[str]:
         alone = one == "--serve" and re.fullmatch(ADDRESS, after) is None
         found += [one, PORT] if alone else [one]
     return found
+
+
+def _apart(method: type[Learner], *others: type) -> type[Learner]:
+    """Return a method whose parameters with the name of another option are ``--method-NAME``."""
+    taken = {field.name for other in others for field in dataclasses.fields(other)} - {"seed"}
+    hints = get_type_hints(method, include_extras=True)
+    shared = [
+        (
+            field.name,
+            Annotated[
+                hints[field.name],
+                tyro.conf.arg(
+                    name=f"method-{field.name}",
+                    help=f"The parameter {field.name} of the method; scale methods explains it.",
+                ),
+            ],
+            dataclasses.field(default=field.default),
+        )
+        for field in dataclasses.fields(method)
+        if field.name in taken
+    ]
+    if not shared:
+        return method
+    return dataclasses.make_dataclass(method.__name__, shared, bases=(method,), kw_only=True)
 
 
 def _options() -> type[WatchConfig]:
@@ -155,15 +181,16 @@ def watch(place: Place, config: WatchConfig) -> None:
         watcher = Watcher(place.out, place.sources, config=config, once=place.once, tell=say)
         held.callback(watcher.close)
         watcher.observers.append(_news(watcher))
-        knowledge = Knowledge(watcher.store, watcher.learner, alerts=alerts)
+        knowledge = Knowledge(watcher.store, watcher.learner, alerts=alerts, tell=say)
         watcher.observers.append(knowledge)
         if place.serve is not None:
             page = held.enter_context(serving(place.serve, knowledge, watcher))
             say(f"the page is at {page}")
         size, seen = watcher.config.image_size, watcher.learner.step_
+        names = ", ".join(reader.name for reader in watcher.crew.readers)
         say(
-            f"watching {', '.join(place.sources)}: images become {size} x {size}, batches of "
-            f"{config.batch_size}; {seen} batches learned so far"
+            f"watching {names}: images become {size} x {size}, batches of {config.batch_size}; "
+            f"{seen} batches learned so far"
         )
         finished = watcher.run(lambda: interrupts.requested)
         status = watcher.status()
@@ -207,7 +234,9 @@ def _line(status: dict[str, Any]) -> str:
     ]
     if status["loss"] is not None:
         parts.append(f"loss {status['loss']:.2f}")
-    parts += [f"{reason} {count}" for reason, count in status["skipped"].items()]
+    if status["skipped"]:
+        said = ", ".join(f"{reason} {count}" for reason, count in status["skipped"].items())
+        parts.append(f"skipped: {said}")
     if status["dropped"]:
         parts.append(f"dropped {status['dropped']}")
     return "  ".join(parts)

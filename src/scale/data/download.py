@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from scale._errors import DamagedFileError, InputError, ScaleError
-from scale._hub import endpoint, import_hub
+from scale._hub import endpoint, import_hub, without_attempts
 from scale._locks import wait_for
 from scale._names import check_text
 from scale._text import first_line
@@ -42,15 +42,16 @@ def get_dataset(name: str, *, progress: Progress | None = None) -> Path:
                 (folder / UNFINISHED).touch()
                 for path in missing:
                     (folder / path).unlink(missing_ok=True)
-                hub.snapshot_download(
-                    hub_id,
-                    repo_type="dataset",
-                    revision=commit,
-                    local_dir=folder,
-                    allow_patterns=[glob.escape(path) for path in files],
-                    tqdm_class=_progress_bar(progress, total),
-                    **source,
-                )
+                with without_attempts():
+                    hub.snapshot_download(
+                        hub_id,
+                        repo_type="dataset",
+                        revision=commit,
+                        local_dir=folder,
+                        allow_patterns=[glob.escape(path) for path in files],
+                        tqdm_class=_progress_bar(progress, total),
+                        **source,
+                    )
                 if missing := _missing(folder, files):
                     raise DamagedFileError(
                         f"{missing[0]} did not arrive, or its checksum is not the hub's; run again"
@@ -77,7 +78,8 @@ def _list_files(
 ) -> tuple[str, dict[str, tuple[int, str]]]:
     """Return the newest commit, and the size and SHA-256 of each of its parquet files."""
     try:
-        info = hub.HfApi(**source).dataset_info(hub_id, files_metadata=True)
+        with without_attempts():
+            info = hub.HfApi(**source).dataset_info(hub_id, files_metadata=True)
     except Exception as error:  # The errors of huggingface_hub differ between its versions.
         raise ScaleError(
             f"cannot ask the hub for {hub_id} ({first_line(error)}); check the name and the "

@@ -25,6 +25,8 @@ from scale.data.pixels import resize_all
 from scale.data.registry import DATASETS, LoadOptions, OnBad, Progress
 from scale.data.splits import SPLITS, match_split
 from scale.data.torch_dataset import load_torch_dataset
+from scale.data.video import SUFFIXES as VIDEOS
+from scale.data.video import load_video
 from scale.data.webdataset import load_webdataset, open_webdataset, shard_splits
 
 LARGEST_SIDE = 8192  # pixels; Pillow refuses larger images as well
@@ -48,11 +50,12 @@ def load_dataset(
     ----------
     dataset
         A registered name; a hub id ``owner/name``; the path of a folder of images, a folder of
-        parquet files in the hub's layout or of a saved ``datasets.Dataset``, or a .parquet, .npy or
-        .npz file; webdataset shards as a .tar file, a folder of them or a pattern such as
-        ``train-{000..003}.tar``; an array; or an object: a ``datasets.Dataset`` or ``DatasetDict``,
-        a view of FiftyOne, or anything like a torch Dataset. A registered name wins over a folder
-        of that name: write ``./digits`` for the folder.
+        parquet files in the hub's layout or of a saved ``datasets.Dataset``, a .parquet, .npy or
+        .npz file, or a video, whose frames have no labels; webdataset shards as a .tar file, a
+        folder of them or a pattern such as ``train-{000..003}.tar``; an array; or an object: a
+        ``datasets.Dataset`` or ``DatasetDict``, a view of FiftyOne, or anything like a torch
+        Dataset. A registered name wins over a folder of that name: write ``./digits`` for the
+        folder.
     split
         ``train`` or the held-out split. test, val, valid and validation are the same if only one of
         them exists. Sources without splits are all train, and so are most objects; any other split
@@ -170,7 +173,9 @@ def _load_path(path: Path, split: str, options: LoadOptions) -> ImageSet:
             return load_npy(path, split, options)
         case ".npz":
             return load_npz(path, split, options)
+    if path.suffix.lower() in VIDEOS:
+        return load_video(path, split, options)
     raise InputError(
-        f"{path} is not a dataset; give a folder of images, or a .parquet, .npy or .npz file, or "
-        "shards (.tar)"
+        f"{path} is not a dataset; give a folder of images, a .parquet, .npy or .npz file, shards "
+        "(.tar), or a video"
     )

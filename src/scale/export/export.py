@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from scale._errors import InputError
-from scale._files import write_atomic
+from scale._files import as_path, check_writable, write_atomic
 from scale._names import check_one_of
 from scale.export.families import export_module, normalisation
 from scale.export.graphs import (
@@ -75,7 +75,9 @@ def export_learner(
     check_one_of("to", to, SUFFIXES)
     if int8 and to != "onnx":
         raise InputError("int8 is for onnx; leave it out, or export to onnx")
+    path = _target(run, SUFFIXES[to], out)
     embedder = open_embedder(run, warn)
+    check_writable(path)
     learner = embedder.learner
     program = trace(export_module(learner), embedder.image_shape)
     samples = samples_for(run, learner)
@@ -91,7 +93,6 @@ def export_learner(
         difference = check_same(onnx_transform(content), wanted, images)
         if int8:
             content, cost = _smaller(model, content, about, learner, samples)
-    path = out or _beside(run, SUFFIXES[to])
     write_atomic(path, content)
     return Exported(
         path,
@@ -162,6 +163,12 @@ def _copy(model: Any) -> Any:
     return copy
 
 
-def _beside(run: Path, suffix: str) -> Path:
+def _target(run: Path, suffix: str, out: Path | None) -> Path:
+    """Return the file to write: by default beside the learner."""
+    if out is not None:
+        if out.suffix != suffix:
+            raise InputError(f"the file to write must end in {suffix}, got {out}")
+        return out
+    run = as_path("run", run)
     file = run / "learner.safetensors" if run.is_dir() else run
     return file.with_suffix(suffix)

@@ -68,7 +68,9 @@ def _family_of(learner: Learner) -> Callable[[Any], nn.Module]:
     return _FAMILIES[home]
 
 
-def _of(kind: Callable[..., L]) -> Callable[[Callable[[L], nn.Module]], Callable[[L], nn.Module]]:
+def of(kind: Callable[..., L]) -> Callable[[Callable[[L], nn.Module]], Callable[[L], nn.Module]]:
+    """Register the maker of the graph for a class that defines `embed`."""
+
     def add(make: Callable[[L], nn.Module]) -> Callable[[L], nn.Module]:
         _FAMILIES[kind] = make
         return make
@@ -94,16 +96,16 @@ def readout(learner: ScalePlus) -> tuple[nn.Module | None, nn.Module | None]:
     return of_patches, of_encoder
 
 
-@_of(ContrastiveLearner)
+@of(ContrastiveLearner)
 def _encoder(learner: ContrastiveLearner) -> nn.Module:
     """Return the graph of every learner whose embeddings are its encoder's features."""
     encode = Encode(learner.encoder_, *normalisation(learner))
-    return nn.Sequential(Resize(_shape(learner), learner.input_side_), encode)
+    return nn.Sequential(Resize(shape_of(learner), learner.input_side_), encode)
 
 
-@_of(ScalePlus)
+@of(ScalePlus)
 def _scale_plus(learner: ScalePlus) -> nn.Module:
-    if learner.weights_ is not None:
+    if learner.pretrained_:
         return _CarefulGraph(learner)
     of_patches, of_encoder = readout(learner)
     if of_encoder is None:
@@ -124,7 +126,7 @@ class _ScalePlusGraph(nn.Module):
         self.patches: nn.Module | None = None
         if self.of_patches is not None:
             assert learner.dictionary_ is not None
-            shape, side = _shape(learner), learner._patch_image_side
+            shape, side = shape_of(learner), learner._patch_image_side
             self.patches = nn.Sequential(
                 Resize(shape, side),
                 PatchActivations(learner.dictionary_, resized(shape, side)),
@@ -143,7 +145,7 @@ class _CarefulGraph(nn.Module):
 
     def __init__(self, learner: ScalePlus) -> None:
         super().__init__()
-        shape = _shape(learner)
+        shape = shape_of(learner)
         assert isinstance(learner.start_encoder_, nn.Module)
         resize = Resize(shape, learner.input_side_)
         self.start = nn.Sequential(
@@ -187,10 +189,10 @@ class _CarefulGraph(nn.Module):
         return unit(torch.cat(blocks, 1))
 
 
-@_of(Frozen)
+@of(Frozen)
 def _frozen(learner: Frozen) -> nn.Module:
     steps: list[nn.Module] = [
-        Resize(_shape(learner), learner.input_side_),
+        Resize(shape_of(learner), learner.input_side_),
         Encode(learner.encoder_, *normalisation(learner)),
     ]
     if learner.readout and len(learner.memory_) >= FEWEST_IMAGES:
@@ -198,9 +200,9 @@ def _frozen(learner: Frozen) -> nn.Module:
     return nn.Sequential(*steps, UnitLength())
 
 
-@_of(Patches)
+@of(Patches)
 def _patches(learner: Patches) -> nn.Module:
-    shape, side = _shape(learner), learner.image_side
+    shape, side = shape_of(learner), learner.image_side
     steps: list[nn.Module] = [
         Resize(shape, side),
         PatchActivations(learner.dictionary_, resized(shape, side)),
@@ -213,7 +215,7 @@ def _patches(learner: Patches) -> nn.Module:
     return nn.Sequential(*steps)
 
 
-@_of(STAM)
+@of(STAM)
 def _stam(learner: STAM) -> nn.Module:
     return _StamGraph(learner)
 
@@ -223,7 +225,7 @@ class _StamGraph(nn.Module):
 
     def __init__(self, learner: STAM) -> None:
         super().__init__()
-        shape, side = _shape(learner), learner.image_side
+        shape, side = shape_of(learner), learner.image_side
         self.resize = Resize(shape, side)
         found = [
             (layer.long_term if len(layer.long_term) else layer.short_term, field)
@@ -242,23 +244,24 @@ class _StamGraph(nn.Module):
         return torch.cat([layer(pixels) for layer in self.layers], 1)
 
 
-@_of(Random)
+@of(Random)
 def _random(learner: Random) -> nn.Module:
     encode = Encode(learner.encoder_, *normalisation(learner))
-    return nn.Sequential(Resize(_shape(learner), learner.input_side_), encode)
+    return nn.Sequential(Resize(shape_of(learner), learner.input_side_), encode)
 
 
-@_of(Pixels)
+@of(Pixels)
 def _pixels(learner: Pixels) -> nn.Module:
-    return nn.Sequential(Resize(_shape(learner), learner.image_side), nn.Flatten())
+    return nn.Sequential(Resize(shape_of(learner), learner.image_side), nn.Flatten())
 
 
-@_of(PCA)
+@of(PCA)
 def _pca(learner: PCA) -> nn.Module:
-    flat = nn.Sequential(Resize(_shape(learner), learner.image_side), nn.Flatten())
+    flat = nn.Sequential(Resize(shape_of(learner), learner.image_side), nn.Flatten())
     return nn.Sequential(flat, Linear(learner.mean_, learner.components_.T))
 
 
-def _shape(learner: Learner) -> ImageShape:
+def shape_of(learner: Learner) -> ImageShape:
+    """Return the shape of the images that a learner has seen."""
     assert learner.image_shape_ is not None
     return learner.image_shape_

@@ -41,7 +41,7 @@ def need(package: str) -> Any:
 def trace(module: nn.Module, image_shape: ImageShape) -> Any:
     """Return the program of a module for any number of images."""
     example = torch.zeros(2, *image_shape, dtype=torch.uint8)
-    images = torch.export.Dim("n", min=1, max=MOST)
+    images = torch.export.Dim("n", min=0, max=MOST)
     try:
         with _quietly():
             return torch.export.export(module, (example,), dynamic_shapes=({0: images},))

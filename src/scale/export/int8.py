@@ -69,7 +69,7 @@ def loss_of_neighbours(before: Transform, after: Transform, samples: Samples) ->
     evaluator = samples.evaluator
     if evaluator is None:
         images = samples.images
-        share = 100 * _shared(before(images), after(images))
+        share = 100 * shared_neighbours(before(images), after(images))
         return (
             f"{share:.1f} % of the {NEIGHBOURS} nearest neighbours are the same ({samples.origin})"
         )
@@ -90,7 +90,8 @@ def loss_of_neighbours(before: Transform, after: Transform, samples: Samples) ->
     )
 
 
-def _shared(before: np.ndarray, after: np.ndarray) -> float:
+def shared_neighbours(before: np.ndarray, after: np.ndarray) -> float:
+    """Return the share of nearest neighbours that two embeddings of the same images agree on."""
     k = min(NEIGHBOURS, len(before) - 1)
     if k < 1:
         return 1.0

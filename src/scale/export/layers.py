@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from scale.methods.core.precision import remove_precision
 from scale.methods.dictionary.patch_dictionary import (
     CONTRAST,
     FEWEST_TO_THIN,
@@ -45,7 +46,7 @@ class Resize(nn.Module):
         pixels = images.float() / 255
         if self.rows is None or self.columns is None:
             return pixels
-        return self.rows @ (pixels @ self.columns)
+        return _product(self.rows, pixels @ self.columns)
 
 
 def _interpolation(length: int, side: int) -> Tensor:
@@ -76,9 +77,11 @@ class Encode(nn.Module):
 def plain(encoder: nn.Module) -> nn.Module:
     """Return a copy of an encoder for any runtime: on the CPU, plain convolutions, contiguous.
 
-    Our convolutions choose their algorithm by the batch size, which a graph does not know.
+    Our convolutions choose their algorithm by the batch size, which a graph does not know. Learners
+    embed in fp32, whatever precision they learn in.
     """
     copy = deepcopy(encoder).cpu().eval().requires_grad_(False)
+    remove_precision(copy)
     for part in copy.modules():
         if isinstance(part, Conv3x3):
             # The same object with the same parameters, because other modules may refer to it.
@@ -136,12 +139,12 @@ class PatchActivations(nn.Module):
 
     def forward(self, pixels: Tensor) -> Tensor:
         patches = self.windows(pixels)  # (n, patches, p)
-        centred = patches - patches.mean(2, keepdim=True)
-        contrast = (centred.square().mean(2, keepdim=True) + CONTRAST).sqrt()
+        centred = patches - _mean(patches)
+        contrast = (_mean(centred.square()) + CONTRAST).sqrt()
         white = centred / contrast @ self.whitener
         distances = _squares(white, self.centroids, self.lengths).sqrt()
-        active = (distances.mean(2, keepdim=True) - distances).relu()  # (n, patches, K)
-        return (self.averages @ active).flatten(1)  # (n, 4K)
+        active = (_mean(distances) - distances).relu()  # (n, patches, K)
+        return _product(self.averages, active).flatten(1)  # (n, 4K)
 
 
 class CentroidDistances(nn.Module):
@@ -161,8 +164,8 @@ class CentroidDistances(nn.Module):
 
     def forward(self, pixels: Tensor) -> Tensor:
         patches = self.windows(pixels)
-        centred = patches - patches.mean(2, keepdim=True)
-        deviation = centred.square().mean(2, keepdim=True).sqrt()
+        centred = patches - _mean(patches)
+        deviation = _mean(centred.square()).sqrt()
         scale = torch.where(deviation > FLAT, 1 / deviation.clamp(min=FLAT), 0.0)
         squares = _squares(centred * scale, self.centroids, self.lengths)  # (n, patches, k)
         nearest = squares.amin(1)
@@ -173,8 +176,26 @@ class CentroidDistances(nn.Module):
 
 def _squares(rows: Tensor, centroids: Tensor, lengths: Tensor) -> Tensor:
     """Return squared distances, (..., k), by one matrix product; `lengths` are squared, (k,)."""
-    squares = rows.square().sum(-1, keepdim=True)
-    return (lengths - 2 * (rows @ centroids.T) + squares).clamp(min=0)
+    return (lengths - 2 * (rows @ centroids.T) + _sum(rows.square())).clamp(min=0)
+
+
+# Of an empty batch, onnxruntime takes sums and means over the rows of a matrix only, and no product
+# with one matrix at its left. These forms take any number of images.
+
+
+def _sum(rows: Tensor) -> Tensor:
+    """Return the sum of each row, (n, patches, 1)."""
+    return rows.flatten(0, 1).sum(1, keepdim=True).view(*rows.shape[:2], 1)
+
+
+def _mean(rows: Tensor) -> Tensor:
+    """Return the mean of each row, (n, patches, 1)."""
+    return rows.flatten(0, 1).mean(1, keepdim=True).view(*rows.shape[:2], 1)
+
+
+def _product(matrix: Tensor, batch: Tensor) -> Tensor:
+    """Return `matrix @ batch`."""
+    return matrix.expand(*batch.shape[:-2], *matrix.shape) @ batch
 
 
 class Linear(nn.Module):

@@ -14,6 +14,7 @@ from scale.report.formats import markdown
 from scale.runs import code_label
 from scale.runs.config import CONFIG, read_config
 from scale.runs.run_folder import SUMMARY_REMEDY, read_json
+from scale.runs.verdict import verdict
 
 TAGS = ("self-supervised-learning", "continual-learning", "scale-lifelong")
 
@@ -43,7 +44,7 @@ def model_card(
         "Embeds images. It learned online from an unlabelled stream, each image once.",
         _use(learner, name, with_learner),
         _fed(learner, record),
-        _measured(record),
+        _measured(learner, record),
         _about(learner, record, licence, with_learner),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
@@ -68,7 +69,7 @@ def _header(licence: str | None) -> str:
 def _title(learner: Learner, record: dict[str, Any]) -> str:
     if not record:
         return learner.name
-    return f"{learner.name} on {_dataset(record)}, {record['run']['stream']}"
+    return f"{learner.name} on {_dataset(record)}, stream {record['run']['stream']}"
 
 
 def _dataset(record: dict[str, Any]) -> str:
@@ -121,7 +122,7 @@ def _fed(learner: Learner, record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _measured(record: dict[str, Any]) -> str:
+def _measured(learner: Learner, record: dict[str, Any]) -> str:
     summary, protocol = record.get("summary", {}), record.get("protocol") or {}
     evaluation = record.get("data", {}).get("evaluation")
     if "knn" not in summary or not evaluation:
@@ -138,11 +139,14 @@ def _measured(record: dict[str, Any]) -> str:
             for label, row in rows.items()
         ],
     )
-    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in evaluation.items())
+    meanings = "".join(f"- {MEASURES[name].title}: {MEASURES[name].meaning}\n" for name in names)
+    labels = "" if learner.needs_labels else " Labels were used to measure, not to learn."
     return (
-        f"## How it was measured\n\nOn the frozen learner at the end of the stream ({counts}; "
-        f"k = {protocol.get('k', '?')}). The other rows are features that learn nothing, on the "
-        f"same images.\n\n{table}"
+        f"## How it was measured\n\n{verdict(summary).text}{labels} The frozen learner at the end "
+        f"of the stream embedded {evaluation['eval']:,} images of {evaluation['classes']} classes "
+        f"and {evaluation['bank']:,} labelled ones to compare with (k = {protocol.get('k', '?')}). "
+        "The other rows are features that learn nothing, on the same images."
+        f"\n\n{table}\n{meanings}"
     ).rstrip()
 
 
@@ -167,4 +171,10 @@ def _parameters(learner: Learner) -> str:
         given = {k: v for k, v in learner.describe()["params"].items() if k != "device"}
     except ScaleError:
         given = {}
-    return ", ".join(f"{name} {printable(str(value))}" for name, value in given.items())
+    return ", ".join(f"{name} {printable(_public(value))}" for name, value in given.items())
+
+
+def _public(value: object) -> str:
+    """Return a parameter as text; of a file of weights only its name, because a card is public."""
+    network, at, path = str(value).partition("@")
+    return f"{network}@{Path(path).name}" if at else network

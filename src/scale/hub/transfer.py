@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import warnings
@@ -11,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scale._errors import InputError
-from scale._files import write_atomic
+from scale._files import as_path, write_atomic
 from scale._hub import LEARNER, PREFIX, download, endpoint, import_hub, is_hub_name, plain_errors
+from scale._names import shown
 from scale.export import export_learner
 from scale.export.graphs import need
 from scale.hub.card import model_card
@@ -23,6 +25,7 @@ EXPORT, CARD = "learner.onnx", "README.md"
 FILES = (CARD, LEARNER, EXPORT)
 """What a model on the hub consists of. Nothing else is fetched."""
 FOLDER_SIGNS = (".", "~", os.sep)
+LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,10 @@ def push(
     warn
         Called with a message for each damaged checkpoint.
     """
+    if licence is not None and LICENCE.fullmatch(licence) is None:
+        raise InputError(
+            f"licence must be an identifier such as mit or apache-2.0, got {shown(licence)}"
+        )
     folder = _as_folder(name)
     if folder is None:
         _check_login(name)
@@ -72,8 +79,8 @@ def push(
         export_learner(run, out=stage / EXPORT, warn=warn)
         if learner:
             (stage / LEARNER).write_bytes(embedder.content())
-        shown = f"{PREFIX}{name}" if folder is None else LEARNER
-        card = model_card(run, embedder.learner, shown, with_learner=learner, licence=licence)
+        title = f"{PREFIX}{name.removeprefix(PREFIX)}" if folder is None else LEARNER
+        card = model_card(run, embedder.learner, title, with_learner=learner, licence=licence)
         (stage / CARD).write_text(card, encoding="utf-8")
         files = tuple(file for file in FILES if (stage / file).is_file())
         place = _upload(stage, name, private) if folder is None else _copy(stage, folder, files)
@@ -102,7 +109,7 @@ def pull(name: str, out: Path) -> Moved:
 
 def _as_folder(name: str) -> Path | None:
     """Return the folder that a name means, or None for a model on the hub."""
-    path = Path(name).expanduser()
+    path = as_path("name", name).expanduser()
     if name.startswith(FOLDER_SIGNS) or path.is_dir():
         return path
     bare = name.removeprefix(PREFIX)

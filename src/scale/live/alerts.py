@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import queue
+import re
 import shlex
+import shutil
 import subprocess
 import threading
 import time
@@ -26,6 +28,9 @@ AT_MOST, SECONDS = 10, 600.0  # alerts to one receiver in this time; more are he
 TIMEOUT = 10.0  # seconds that a receiver has
 COMMAND_TIMEOUT = 60.0
 MQTT_PORT = 1883
+HOST = re.compile(r"\[[0-9a-fA-F:.]+\]|\w[\w.-]*")
+PORT = re.compile("[0-9]{1,5}")
+WILD = re.compile(r"[+#\x00-\x1f\x7f]")  # not in the topic of a message
 
 Send = Callable[[bytes], None]
 
@@ -185,8 +190,8 @@ def mqtt(address: str) -> Send:
     """Return a function that publishes JSON to a topic, HOST[:PORT]/TOPIC."""
     place, _, topic = address.partition("/")
     host, _colon, port = place.rpartition(":") if ":" in place else (place, "", str(MQTT_PORT))
-    valid = port.isdecimal() and 0 < int(port) < 65536 and not set(topic) & set("+#\0")
-    if not (host and topic and valid):
+    valid = HOST.fullmatch(host) and PORT.fullmatch(port) and 0 < int(port) < 65536
+    if not (valid and topic) or WILD.search(topic):
         raise InputError(
             f"mqtt must be HOST[:PORT]/TOPIC, such as broker:1883/door/new, got {shown(address)}"
         )
@@ -223,6 +228,8 @@ def command(line: str) -> Send:
         raise InputError(f"the command {shown(line)} cannot be split: {error}") from error
     if not arguments or "\0" in line:
         raise InputError(f"give a command to run, got {shown(line)}")
+    if shutil.which(arguments[0]) is None:
+        raise InputError(f"there is no program {shown(arguments[0])}; give its path")
 
     def send(alert: bytes) -> None:
         nowhere = subprocess.DEVNULL

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -13,9 +14,11 @@ import msgspec
 import tyro
 
 from scale._errors import DamagedFileError, InputError
-from scale._files import write_atomic
+from scale._files import as_path, write_atomic
+from scale._names import shown
 from scale._numbers import LARGEST_SEED, check_number
 from scale._schema import misfit
+from scale.live.address import hide_password
 from scale.live.every import Every
 from scale.methods import DEFAULT_METHOD, METHODS, Learner
 from scale.methods.core.encoders import WithEncoder
@@ -150,6 +153,8 @@ def live_parameters(
     5
     """
     kind = METHODS[method]
+    if not isinstance(given, Mapping | None):
+        raise InputError(f"given must be a dict of parameters, got {shown(given)}")
     wanted = dict(given or {})
     preset_has = preset is not None and "steps_per_batch" in kind.presets.get(preset, {})
     if "steps_per_batch" in parameter_names(kind) and not preset_has:
@@ -170,7 +175,7 @@ class WatchFile(msgspec.Struct, kw_only=True):
 
 def read_watch(folder: Path) -> tuple[WatchConfig, dict[str, Any]]:
     """Return the options of the live learner in `folder`, and all of its watch.json."""
-    if not (folder / WATCH).is_file():
+    if not (as_path("folder", folder) / WATCH).is_file():
         raise InputError(
             f"{folder} holds no live learner: there is no {WATCH} in it; check the path, or start "
             f"one with: scale watch SOURCE --out {folder}"
@@ -188,7 +193,7 @@ def read_watch(folder: Path) -> tuple[WatchConfig, dict[str, Any]]:
 def write_watch(
     folder: Path, config: WatchConfig, sources: list[str], learner: Learner, threads: int
 ) -> None:
-    """Write watch.json."""
+    """Write watch.json; if an address holds a password, only its user can read the file."""
     content = {
         "format": FORMAT,
         "watch": dataclasses.asdict(config),
@@ -197,7 +202,12 @@ def write_watch(
         "threads": threads,
         "versions": versions(),
     }
-    write_atomic(folder / WATCH, json.dumps(content, indent=1) + "\n")
+    text = json.dumps(content, indent=1) + "\n"
+    if (folder / WATCH).is_file() and (folder / WATCH).read_text() == text:
+        return  # a learner that goes on starts on a full disk, too
+    write_atomic(folder / WATCH, text)
+    if any(hide_password(one) != one for one in sources):
+        (folder / WATCH).chmod(0o600)
 
 
 def refuse_other_learner(folder: Path, kept: WatchConfig, given: WatchConfig) -> None:
@@ -220,6 +230,9 @@ def _learning(config: WatchConfig) -> dict[str, Any]:
 
 def _usual_size(learner: Learner) -> int:
     """Return the side of images that suits a learner: that of its pretrained weights, if any."""
+    usual = min(learner.image_side or SIDE, LARGEST_SIDE)
     if isinstance(learner, WithEncoder) and is_pretrained(learner.encoder):
-        return learner.encoder_side or read_pretrained(str(learner.encoder))[0].least_side
-    return min(learner.image_side or SIDE, LARGEST_SIDE)
+        # Weights that name no side take any.
+        least = read_pretrained(str(learner.encoder))[0].least_side
+        return learner.encoder_side or max(usual, least)
+    return usual

@@ -65,7 +65,7 @@ class Crew:
                 reader.read(intake, self._tell)
                 intake.flush()
                 if reader.ends and not intake.stopping():
-                    intake.set_state("ended", "")
+                    intake.set_state("ended", None)
         except BaseException as error:  # the thread that learns raises it
             self.failure = error
         finally:

@@ -81,6 +81,8 @@ class FolderReader(Reader):
         self.leave_out = None if leave_out is None else os.path.realpath(leave_out)
         self._known: set[int] = set()  # hashes of `Found.content`
         self._before: dict[tuple[str, int, int], float] = {}  # new files, and when first seen
+        self._bad: list[str] = []  # what is wrong with files, since the last message
+        self._told_bad = False
 
     @property
     def ends(self) -> bool:
@@ -94,6 +96,7 @@ class FolderReader(Reader):
 
     def read(self, intake: Intake, tell: Tell) -> None:
         self._recall(intake)
+        self._tell_bad(intake, tell)
         there = True
         while not intake.stopping():
             began = time.monotonic()
@@ -108,6 +111,7 @@ class FolderReader(Reader):
                 there = _back(intake, tell, self.uri)
             self._take(intake, found)
             intake.flush()
+            self._tell_bad(intake, tell)
             if self.once and not self._before:
                 return
             self._pause(intake, began)
@@ -177,7 +181,20 @@ class FolderReader(Reader):
             return frame
 
         self._known.add(hash(file.content))
+        if isinstance(frame, BadImageError):
+            self._bad.append(f"{file.path} is skipped: {frame}")
         return intake.put(Item(file.mtime / 1e9, load, path=file.path, stamp=file.stamp))
+
+    def _tell_bad(self, intake: Intake, tell: Tell) -> None:
+        """Say which files cannot be read: the first ones to the user, all to the status."""
+        if not self._bad:
+            return
+        more = f" (and {len(self._bad) - 1} more)" if len(self._bad) > 1 else ""
+        message, self._bad = self._bad[0] + more, []
+        intake.set_state("ok", message)
+        if not self._told_bad:
+            tell(f"{message}; scale status has the last of such files and their number")
+        self._told_bad = True
 
     def _load(self, file: Found, waited: float) -> Frame | BadImageError | None:
         """Return the pixels of a file, or why it has none; None if it may still be on its way."""
@@ -251,9 +268,9 @@ def _read(name: str) -> bytes:
 
 
 def _lost(intake: Intake, tell: Tell, uri: str, error: OSError) -> bool:
-    message = f"cannot read {uri}: {error.strerror}; waiting until it is back"
-    intake.set_state("gone", message)
-    tell(message)
+    why = f"{error.strerror}; waiting until it is back"
+    intake.set_state("gone", why)
+    tell(f"cannot read {uri}: {why}")
     return False
 
 

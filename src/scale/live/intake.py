@@ -161,12 +161,13 @@ class Intake:
                     if self.live or not self.room.wait(self.stopping):
                         return
 
-    def set_state(self, state: str, message: str) -> None:
-        """Note how the source is, for the user."""
+    def set_state(self, state: str, message: str | None) -> None:
+        """Note how the source is, for the user; None keeps the last message."""
         try:
             with self.store.transaction() as db:
                 db.execute(
-                    "UPDATE sources SET state = ?, message = ?, changed = ? WHERE id = ?",
+                    "UPDATE sources SET state = ?, message = COALESCE(?, message), changed = ? "
+                    "WHERE id = ?",
                     (state, message, time.time(), self.number),
                 )
         except UnwritableError as error:

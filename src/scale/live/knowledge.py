@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +46,7 @@ IDLE_IMAGES = 16  # images embedded in one piece of idle work
 WORK = 4096  # images in the list of idle work
 BUSY_BATCHES = 8  # batches without idle time, after which images are embedded as they are learned
 DRIFT_EVERY = 8  # batches without idle time, after which drift is measured all the same
+AHEAD, AHEAD_SECONDS = 256, 2.0  # images that wait are judged at most so often
 BUSY_LAG = 2  # then the view is renewed only when the learner has learned half as much again
 
 
@@ -74,6 +77,8 @@ class Knowledge(Observer):
         When something new becomes an event.
     alerts
         Who is told about events.
+    tell
+        Called with a message for each event.
     """
 
     def __init__(
@@ -84,6 +89,7 @@ class Knowledge(Observer):
         confident: float = CONFIDENT,
         patience: Patience | None = None,
         alerts: AlertOptions | None = None,
+        tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         check_number("confident", confident, least=0, most=1)
         self.store = store
@@ -94,6 +100,8 @@ class Knowledge(Observer):
         self.views = Views(learner)
         self.watchfulness = Watchfulness(store, patience)
         self.alerts = Alerts((alerts or AlertOptions()).receivers())
+        self.tell = tell
+        self._looked = 0.0  # when images that wait were last judged
         self._work: list[int] = []
         self._busy = 0  # batches since the last idle time
         self._drift: float | None = None
@@ -265,9 +273,7 @@ class Knowledge(Observer):
         self, step: int, ids: Sequence[int], images: npt.NDArray[np.uint8], learner: Learner
     ) -> None:
         """Find what is new, and tell about it."""
-        for event in self.watchfulness.look(step, ids, images, learner):
-            path = paths_of(self.store, [event.image])[event.image]
-            self.alerts.tell(event, path=path, folder=str(self.store.folder))
+        self._look(ids, images, learner)
 
     def after_batch(
         self, step: int, ids: Sequence[int], images: npt.NDArray[np.uint8], learner: Learner
@@ -285,6 +291,7 @@ class Knowledge(Observer):
     def idle(self, learner: Learner) -> bool:
         """Embed a few images whose embedding is missing or stale; return whether more are."""
         self._busy = 0
+        self._look_ahead(learner)
         view = self.views.follow()
         if not self._work:
             self._work = self.embeddings.stale(view, WORK)[::-1]
@@ -309,6 +316,22 @@ class Knowledge(Observer):
     def close(self) -> None:
         """Stop the threads of alerts."""
         self.alerts.close()
+
+    def _look_ahead(self, learner: Learner) -> None:
+        """Judge images that wait for the rest of their batch; the news must not wait too."""
+        now = time.monotonic()
+        if now - self._looked < AHEAD_SECONDS:
+            return
+        self._looked = now
+        ids = self.watchfulness.unjudged(self.store.waiting(AHEAD))
+        if ids:
+            self._look(ids, self.store.pixels(ids), learner)
+
+    def _look(self, ids: Sequence[int], images: npt.NDArray[np.uint8], learner: Learner) -> None:
+        for event in self.watchfulness.look(ids, images, learner):
+            path = paths_of(self.store, [event.image])[event.image]
+            self.alerts.tell(event, path=path, folder=os.path.abspath(self.store.folder))
+            self.tell(f"something new: event {event.id}, {path or f'image {event.image}'}")
 
     def _measure_drift(self) -> None:
         """Measure drift, unless neither the learner's view nor the images have changed."""

@@ -121,14 +121,14 @@ def _distances(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> npt.ND
 
 
 def features(learner: Learner, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """Return features of length 1, (n, d): those of the encoder, or else the embeddings.
+    """Return features of length 1, (n, d): those of the encoder, or else colours of the picture.
 
-    The read-out of some learners makes all images equally different from each other, which suits
-    search but hides what is new.
+    Embeddings are not used: the read-out of some learners makes all images equally different from
+    each other, which suits search but hides what is new.
     """
     encode = getattr(learner, "encode_images", None)
     if encode is None or learner.image_shape_ is None:
-        z = learner.transform(images)
+        z = layouts(images).reshape(len(images), -1) - 0.5
     else:
         with torch.no_grad():
             parts = torch.split(torch.from_numpy(images), 128)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
+from scale.live.address import hide_password
 from scale.live.every import Every
 from scale.live.intake import Intake
 
@@ -30,6 +31,11 @@ class Reader(ABC):
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
+
+    @property
+    def name(self) -> str:
+        """What the source is called in the store and in messages: no password is in it."""
+        return hide_password(self.uri)
 
     @property
     def ends(self) -> bool:

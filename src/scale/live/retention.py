@@ -52,6 +52,8 @@ class Retention:
         checkpointed
             Number of batches in the oldest checkpoint; later images stay.
         """
+        if self.bytes is None and self.seconds is None:
+            return 0
         removed = 0
         held = in_memory(learner)
         if self.seconds is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scale._errors import InputError
+from scale._names import shown
 from scale._numbers import check_number
 
 if TYPE_CHECKING:
@@ -27,11 +28,14 @@ def parse_address(text: str) -> tuple[str, int]:
     """
     host, colon, port = text.strip().rpartition(":")
     if not (port.isascii() and port.isdecimal()) or (colon and not host.strip("[]")):
-        raise InputError(f"--serve takes PORT or HOST:PORT, for example 8765, got {text!r}")
+        raise InputError(
+            f"the page's address must be PORT or HOST:PORT, for example 8765, got {shown(text)}"
+        )
     if ":" in host and not (host.startswith("[") and host.endswith("]")):
-        raise InputError(f"write the address of --serve as [{host}]:{port}")
-    check_number("the port of --serve", int(port), least=0, most=LAST_PORT, whole=True)
-    return (host.strip("[]") if colon else HOST), int(port)
+        raise InputError(f"write the page's address as [{host}]:{port}")
+    number = int(port[-9:]) if len(port.lstrip("0")) < 9 else LAST_PORT + 1  # int has a limit
+    check_number("the page's port", number, least=0, most=LAST_PORT, whole=True)
+    return (host.strip("[]") if colon else HOST), number
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from scale._errors import InputError
+from scale._files import as_path
 from scale._names import check_text
 from scale.live.config import WatchConfig
 from scale.live.folder import FolderReader
@@ -50,7 +51,7 @@ def make_reader(source: str, config: WatchConfig, *, once: bool, out: Path) -> R
 
 
 def _of_path(path: Path, config: WatchConfig, once: bool, out: Path) -> Reader:
-    whole = os.path.realpath(path)
+    whole = os.path.realpath(as_path("a source", path))
     if os.path.isdir(whole):
         if whole == os.path.realpath(out):
             raise InputError(f"{path} is the folder of the live learner itself; give another one")

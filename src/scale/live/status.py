@@ -7,7 +7,9 @@ import os
 import time
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
 
 from scale._errors import InputError, UnwritableError
 from scale._files import write_atomic
@@ -111,16 +113,70 @@ def read_status(folder: Path) -> dict[str, Any]:
     if not (folder / STORE).is_file():
         read_watch(folder)  # raises what to do
         raise InputError(f"the live learner in {folder} has not started yet; try again")
-    try:
-        found = parse_json((folder / STATUS).read_bytes())
-    except (OSError, ValueError):  # it has not been written yet
-        found = {}
+    found = _written(folder / STATUS)
     running = is_running(folder)
     state = found.get("state", "starting") if running else "stopped"
     if not running and found.get("state") not in ("stopped", None):
         state = "killed"
     with Store(folder) as store:
         return {**found, **stored(store), "state": state}
+
+
+class _Rates(msgspec.Struct):
+    learned: float
+    came: float = msgspec.field(name="in")
+
+
+class _Queue(msgspec.Struct):
+    waiting: int
+    room: int
+
+
+class _Updates(msgspec.Struct):
+    now: int
+    usual: int
+
+
+class _Better(msgspec.Struct):
+    better: bool
+
+
+class _Alert(msgspec.Struct):
+    receiver: str
+    sent: int
+    failed: int
+    error: str | None
+
+
+class _Status(msgspec.Struct):
+    """What is used of the status file; other entries pass."""
+
+    state: str
+    images_per_second: _Rates
+    queue: _Queue
+    updates: _Updates
+    step: int
+    checkpoint: int
+    memory_bytes: Annotated[int, msgspec.Meta(ge=0)]
+    problem: str | None = None
+    loss: float | None = None
+    effective_rank: float | None = None
+    drift: float | None = None
+    guard: _Better | None = None
+    events: dict[str, int] = {}
+    alerts: list[_Alert] = []
+
+
+def _written(path: Path) -> dict[str, Any]:
+    """Return what the learner wrote, or what is wrong with it."""
+    try:
+        found = parse_json(path.read_bytes())
+        msgspec.convert(found, _Status)
+    except FileNotFoundError:  # it has not been written yet
+        return {}
+    except (OSError, ValueError):
+        return {"problem": f"{path.name} is damaged; a running learner writes it again"}
+    return found
 
 
 def is_running(folder: Path) -> bool:

@@ -7,13 +7,17 @@ from functools import partial
 from typing import Any, ClassVar
 
 from scale._errors import InputError
+from scale.data.video import import_av, open_video, pixels_of
 from scale.live.every import Every
 from scale.live.intake import Intake, Item
 from scale.live.reader import Reader, Tell
-from scale.live.video import import_av, open_video, pixels_of
 
 OPEN_SECONDS, READ_SECONDS = 10.0, 10.0
 """Time-outs: a source that says nothing for so long is gone."""
+SILENT = f"it said nothing for {READ_SECONDS:.0f} seconds"
+RECORDING = "it was a recording; to watch all of its frames, download it and give the file"
+PICTURE = "it is one picture"
+NOTHING = "it sent no picture that can be decoded"
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds before the next try
 
 
@@ -21,7 +25,9 @@ class StreamReader(Reader):
     """Reads a network stream or a camera; when it is gone, tries again and again.
 
     The time between two tries doubles from half a second to a minute. Frames that come while
-    nobody can take them are lost, as they are without a camera.
+    nobody can take them are lost, as they are without a camera. An address that answers with one
+    picture, the snapshot of a camera, is asked again and again. A recording on a web server is
+    read once.
 
     Parameters
     ----------
@@ -41,36 +47,47 @@ class StreamReader(Reader):
         import_av()  # whether the source is there shows later; it may come back
 
     def read(self, intake: Intake, tell: Tell) -> None:
-        wait, told = FIRST_WAIT, False
+        wait, state = FIRST_WAIT, "new"
         while not intake.stopping():
-            frames, why = self._follow(intake, tell, told)
+            frames, why = self._follow(intake, tell, state)
             intake.flush()
             if intake.stopping():
                 return
-            if frames or not told:
-                message = f"{hide_password(self.uri)} is gone ({why}); trying again"
-                intake.set_state("gone", message)
-                tell(message)
-            wait, told = FIRST_WAIT if frames else min(2 * wait, LONGEST_WAIT), True
+            if why == RECORDING and self.uri.lower().startswith("http"):
+                intake.set_state("ended", why)
+                tell(f"{self.name} has ended; {why}")
+                return
+            if why == PICTURE:
+                state = "ok"
+                _sleep(intake, _seconds_of(intake.gate.every))
+                continue
+            if frames or state != "gone":
+                intake.set_state("gone", f"{why}; trying again")
+                tell(f"{self.name} is gone ({why}); trying again")
+            wait, state = FIRST_WAIT if frames else min(2 * wait, LONGEST_WAIT), "gone"
             _sleep(intake, wait)
 
-    def _follow(self, intake: Intake, tell: Tell, was_gone: bool) -> tuple[int, str]:
-        """Read until the source is gone; return the number of frames, and why it is gone."""
-        av, frames = import_av(), 0
+    def _follow(self, intake: Intake, tell: Tell, state: str) -> tuple[int, str]:
+        """Read until the source ends or is gone; return the number of frames, and why it is."""
+        av, frames, ended = import_av(), 0, "it ended"
         try:
             with self._open() as container:
+                if _is_picture(container):
+                    ended = PICTURE
+                elif container.duration:
+                    ended = RECORDING
                 for frame in container.decode(video=0):
-                    if not frames:
+                    if not frames and state != "ok":
                         intake.set_state("ok", "")
-                        tell(f"{hide_password(self.uri)} is {'back' if was_gone else 'there'}")
+                        tell(f"{self.name} is {'back' if state == 'gone' else 'there'}")
                     frames += 1
                     if not intake.put(Item(time.time(), partial(pixels_of, frame))):
                         break
         except InputError as error:
-            return frames, str(error.__cause__ or error)
+            return frames, _reason(error.__cause__ or error)
         except av.error.FFmpegError as error:
-            return frames, error.strerror or str(error)
-        return frames, "it ended"
+            return frames, _reason(error)
+        return frames, ended if frames else NOTHING
 
     def _open(self) -> Any:
         timeout = (OPEN_SECONDS, READ_SECONDS)
@@ -81,19 +98,22 @@ class StreamReader(Reader):
         return open_video(self.uri, timeout=timeout, options=options)
 
 
-def hide_password(uri: str) -> str:
-    """Return an address without the password in it.
+def _is_picture(container: Any) -> bool:
+    """Return whether an address answers with one picture instead of a stream."""
+    name = str(container.format.name)
+    return name.endswith("_pipe") or name == "image2"
 
-    Examples
-    --------
-    >>> hide_password("rtsp://me:secret@door:554/live")
-    'rtsp://me:***@door:554/live'
-    """
-    scheme, slashes, rest = uri.partition("://")
-    host, slash, path = rest.partition("/")
-    user, at, place = host.rpartition("@")
-    name, colon, _ = user.partition(":")
-    return f"{scheme}{slashes}{name}{colon}{'***' if colon else ''}{at}{place}{slash}{path}"
+
+def _seconds_of(every: Every | None) -> float:
+    """Return the time after which the next picture is asked for."""
+    return every.amount if every is not None and every.unit == "s" else FIRST_WAIT
+
+
+def _reason(error: BaseException) -> str:
+    """Return why a source is gone; the address, which may hold a password, is not in it."""
+    if isinstance(error, import_av().error.ExitError):  # the time-out
+        return SILENT
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _sleep(intake: Intake, seconds: float) -> None:

@@ -6,20 +6,15 @@ import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar
-
-import numpy as np
 
 from scale._errors import InputError
 from scale._files import check_file
-from scale.data.pixels import BadImageError
+from scale.data.video import import_av, open_video, pixels_of
 from scale.live.every import Every
 from scale.live.intake import UNREADABLE, Intake, Item
-from scale.live.pictures import Frame
 from scale.live.reader import Reader, Tell
 
-LARGEST_SIDE = 1920  # of a frame; larger ones are scaled down
 USUAL_RATE = 25.0  # frames per second of a video that does not say it
 
 
@@ -81,38 +76,6 @@ class VideoReader(Reader):
                 intake.count(UNREADABLE, start)
 
 
-def import_av() -> ModuleType:
-    """Return the library that decodes video."""
-    try:
-        import av
-    except ImportError as error:
-        raise InputError(
-            "videos, streams and cameras need the extra 'video'; "
-            "install it: pip install 'scale-lifelong[video]'"
-        ) from error
-    return av
-
-
-def open_video(path: str, **more: Any) -> Any:
-    """Return an open container with at least one video stream.
-
-    Raises
-    ------
-    InputError
-        It is not a video.
-    """
-    av = import_av()
-    try:
-        container = av.open(path, **more)
-    except (av.error.FFmpegError, OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot open {path} as a video: {why}; check it") from error
-    if not container.streams.video:
-        container.close()
-        raise InputError(f"{path} has no pictures in it; give a video")
-    return container
-
-
 def check_file_is_video(path: str) -> None:
     """Raise `InputError` unless a file is a video with a frame that can be decoded."""
     check_file(Path(path))
@@ -124,18 +87,6 @@ def check_file_is_video(path: str) -> None:
             return
     if found is None:
         raise InputError(f"{path} has no frame that can be decoded; give a video")
-
-
-def pixels_of(frame: Any) -> Frame:
-    """Return a decoded frame upright as (H, W, 3), at most 1920 pixels a side."""
-    scale = min(LARGEST_SIDE / max(frame.width, frame.height), 1)
-    size = (max(round(frame.width * scale), 1), max(round(frame.height * scale), 1))
-    try:
-        pixels = frame.reformat(*size, format="rgb24").to_ndarray()
-    except (ValueError, OSError, MemoryError) as error:
-        raise BadImageError(str(error)) from error
-    # Phones store portraits lying down, with the angle to turn them by, counter-clockwise.
-    return np.rot90(np.asarray(pixels), round(frame.rotation / 90))
 
 
 def seconds_of(frame: Any, number: int) -> float:

@@ -42,6 +42,7 @@ from scale.runs.room import at_most_this_machine
 from scale.runs.run_folder import LEARNER, only_here, refuse_held
 
 IDLE_SECONDS, STATUS_SECONDS = 0.2, 2.0
+SAVE_SECONDS = 10.0  # at least, between two saves while nothing comes
 GUARD_FIRST, GUARD_FACTOR = 10, 1.5  # batches; the guard is measured again after half as many more
 PROGRAM, LIVE_PROGRAM = "program", "live program"
 LIVE_KINDS = ("stream", "camera", LIVE_PROGRAM)
@@ -221,6 +222,7 @@ class Watcher:
             if source not in self.intakes:
                 kind = PROGRAM if block else LIVE_PROGRAM
                 self.intakes[source] = self._open_intake(source, kind, Gate(self.config), not block)
+                self.intakes[source].set_state("ok", "")
             intake = self.intakes[source]
         with intake.lock:
             intake.live = not block
@@ -269,6 +271,7 @@ class Watcher:
             if not self._work_idly():
                 self.backlog.wait_for_batch(IDLE_SECONDS)
             self._report()
+            self._save_after(max(self.config.checkpoint_seconds, SAVE_SECONDS))
         return False
 
     def _learn_waiting(self, *, all_of_it: bool) -> bool:
@@ -286,11 +289,13 @@ class Watcher:
         learn()
         self.learned += len(self.store.batch_images(self.learner.step_))
         self._report()
-        if time.monotonic() - self._saved_at >= self.config.checkpoint_seconds:
-            self._save()
+        self._save_after(self.config.checkpoint_seconds)
         self.pace.keep(self._stopping)
 
-    def _save(self) -> None:
+    def _save_after(self, seconds: float) -> None:
+        """Save the learner and remove what has to leave, if the last time is so long ago."""
+        if time.monotonic() - self._saved_at < seconds:
+            return
         self._saved_at = time.monotonic()
         try:
             self.learning.save()
@@ -349,8 +354,8 @@ class Watcher:
 
     def _intake_of(self, reader: Reader) -> Intake:
         gate = Gate(self.config, reader.every)
-        made = self._open_intake(reader.uri, reader.kind, gate, reader.live)
-        self.intakes[reader.uri] = made
+        made = self._open_intake(reader.name, reader.kind, gate, reader.live)
+        self.intakes[reader.name] = made
         return made
 
     def _open_intake(self, uri: str, kind: str, gate: Gate, live: bool) -> Intake:

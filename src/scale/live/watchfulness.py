@@ -21,7 +21,9 @@ KEY = "novelty"  # of the state in the table `meta`
 
 
 class Watchfulness:
-    """Judges each batch before it is learned, once, also if it is learned again after a kill.
+    """Judges each image once, in order of arrival, at the latest before it is learned.
+
+    A batch that is learned again after a kill is not judged again.
 
     Parameters
     ----------
@@ -36,22 +38,28 @@ class Watchfulness:
         self.patience = patience or Patience()
         self.log = EventLog(store)
         self.failed = 0  # batches that could not be judged, because the learner diverged
-        self._next: int  # step of the next batch to judge
+        self._judged: int  # the last image that was judged
         self._trackers: dict[int, Tracker]  # by scene
         self._dismissed: set[int]  # events whose images are known
         self._load()
 
+    def unjudged(self, ids: Sequence[int]) -> list[int]:
+        """Return the images that have yet to be judged."""
+        return [one for one in ids if one > self._judged]
+
     def look(
-        self, step: int, ids: Sequence[int], images: npt.NDArray[np.uint8], learner: Learner
+        self, ids: Sequence[int], images: npt.NDArray[np.uint8], learner: Learner
     ) -> list[Event]:
-        """Judge a batch with the learner that has learned `step` batches; return new events."""
-        if step < self._next:  # it was judged before a kill
+        """Judge images, except those that were judged before; return new events."""
+        fresh = self.unjudged(ids)
+        if not fresh:
             return []
         try:
-            opened = self._look(step, ids, images, learner)
+            opened = self._look(fresh, dict(zip(ids, images, strict=True)), learner)
         except NonFiniteFeaturesError:
             self.failed += 1
             self._load()
+            self._judged = fresh[-1]
             return []
         except BaseException:  # a full disk: what was not written did not happen
             self._load()
@@ -64,10 +72,8 @@ class Watchfulness:
         return None if tracker is None else tracker.known
 
     def _look(
-        self, step: int, ids: Sequence[int], images: npt.NDArray[np.uint8], learner: Learner
+        self, ids: Sequence[int], own: dict[int, npt.NDArray[np.uint8]], learner: Learner
     ) -> list[int]:
-        own = dict(zip(ids, images, strict=True))
-
         def embed(numbers: Sequence[int]) -> npt.NDArray[np.float32]:
             others = [one for one in numbers if one not in own]
             read = dict(zip(others, self.store.pixels(others), strict=True)) if others else {}
@@ -82,7 +88,7 @@ class Watchfulness:
             some = [one for one in ids if facts[one][0] == scene]
             judged[scene] = judge(known, some, np.stack([own[one] for one in some]), embed)
         taken = {one: when for one, (_, when) in facts.items()}
-        self._next = step + 1
+        self._judged = ids[-1]
         with self.store.transaction() as db:
             opened = [
                 number
@@ -111,24 +117,30 @@ class Watchfulness:
 
     def _save(self) -> None:
         state = {
-            "next": self._next,
+            "judged": self._judged,
             "dismissed": sorted(self._dismissed),
             "scenes": {str(one): tracker.state() for one, tracker in self._trackers.items()},
         }
         self.store.set_meta(KEY, json.dumps(state))
 
     def _load(self) -> None:
-        self._next, self._trackers, self._dismissed = 0, {}, set()
+        self._judged, self._trackers, self._dismissed = 0, {}, set()
         text = self.store.get_meta(KEY)
         if text is None:
             return
         state = json.loads(text)
-        self._next, self._dismissed = state["next"], set(state["dismissed"])
+        self._judged = state["judged"] if "judged" in state else self._last_of(state["next"])
+        self._dismissed = set(state["dismissed"])
         for scene, saved in state["scenes"].items():
             known = Known.restored(
                 saved.pop("known"), lambda numbers: _layouts(self.store, numbers)
             )
             self._trackers[int(scene)] = Tracker(known=known, **saved)
+
+    def _last_of(self, batch: int) -> int:
+        """Return the last image up to a batch: stores of older versions kept the batch."""
+        sql = "SELECT COALESCE(MAX(id), 0) FROM images WHERE batch <= ?"
+        return int(self.store.query(sql, batch)[0][0])
 
 
 def _layouts(store: Store, numbers: Sequence[int]) -> dict[int, Layouts]:

@@ -17,7 +17,6 @@ from scale.losses import (
     queue_contrast,
     similarity_distillation,
     stream_and_memory_twins,
-    twin_positives,
 )
 from scale.memory import POLICIES, Memory
 from scale.memory.minvar import DEVIATION, MinVar
@@ -41,10 +40,11 @@ class CCSL(Replay, ContrastiveLearner):
     """MoCo with replay: an extra queue of replayed keys, and similarities kept by a slow teacher.
 
     A query is the projection of one view, its key that of the other view by a momentum encoder.
-    Negatives are the keys in a queue. Replayed images get a second contrast with a queue that
-    holds only their keys. A teacher gives the similarities of replayed views and plain replayed
-    images, which the learner keeps. Memory keeps the images of each cluster whose features change
-    least between views. With `queue` 0, negatives are the other views of the update, as in SimCLR.
+    Negatives are the keys in a queue. A second contrast of all queries takes the keys in an extra
+    queue, which holds replayed images only. A teacher gives the similarities of replayed views and
+    plain replayed images, which the learner keeps. Memory keeps the images of each cluster whose
+    features change least between views. With `queue` 0, negatives are the other views of the
+    update, as in SimCLR; those of the second contrast are the replayed views.
 
     Read in the released code: losses, queues, teacher, sampling; published for ImageNet, with
     tasks of 200 epochs. Its settings for CIFAR-100 were not found. Ours: every stream batch is a
@@ -72,13 +72,13 @@ class CCSL(Replay, ContrastiveLearner):
     queue: Amount = 4096
     """Keys that are negatives; 0 takes the other views of the update instead."""
     extra_queue: Count = 256
-    """Keys of replayed images that are negatives of replayed ones."""
+    """Keys of replayed images that are negatives in the second contrast."""
     key_momentum: Fraction = 0.99
     """Part of the key encoder's weights that an update keeps."""
     teacher_momentum: Fraction = 0.9
     """Part of the teacher's weights that a batch keeps."""
     extra_weight: Weight = 0.1
-    """Weight of the contrast among replayed images."""
+    """Weight of the second contrast, with replayed images as negatives."""
     distillation: Weight = 0.1
     """Weight of the distance from the teacher's similarities."""
     kappa: Positive = 0.07
@@ -143,9 +143,9 @@ class CCSL(Replay, ContrastiveLearner):
         with torch.no_grad():
             k = self._slow(self.key_, torch.cat([b, d]))
         found = {"contrastive": queue_contrast(q, k, self.queue_.latest(), self.tau)}
-        replayed, keys = q[len(a) :], k[len(a) :]
-        if len(replayed) and self.extra_weight > 0:
-            found["extra"] = queue_contrast(replayed, keys, self.extra_.latest(), self.tau)
+        keys = k[len(a) :]  # of replayed images
+        if len(keys) and self.extra_weight > 0:
+            found["extra"] = queue_contrast(q, k, self.extra_.latest(), self.tau)
         self.queue_.push(k)
         # Before anything is replayed, the extra queue begins with keys of the stream.
         self.extra_.push(keys if len(keys) else k)
@@ -157,9 +157,9 @@ class CCSL(Replay, ContrastiveLearner):
         twins = stream_and_memory_twins(n, m).to(dots.device)
         found = {"contrastive": contrastive_loss(dots, twins, self.tau)}
         if m and self.extra_weight > 0:
-            of_memory = dots[2 * n :, 2 * n :]
-            positives = twin_positives(m, 2 * m, device=dots.device)
-            found["extra"] = contrastive_loss(of_memory, positives, self.tau)
+            of_stream = torch.arange(len(dots), device=dots.device) < 2 * n
+            replayed = dots.masked_fill(of_stream & ~twins, -torch.inf)  # and each one's twin
+            found["extra"] = contrastive_loss(replayed, twins, self.tau)
         return found
 
     def _distillation(self, views: Tensor) -> Tensor:

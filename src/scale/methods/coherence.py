@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -31,6 +32,7 @@ TRIES = 10  # to find pixels outside of what moves
 WHOLE = 0.8  # share of moving pixels above which a frame is a cut
 DETAILED = 0.1  # share of pixels with the strongest gradients, for the features of an image
 EMBEDDED = 16  # images embedded at once, to limit memory
+UNRELATED = 8  # cuts in a row after which it says that it declines
 
 Losses = dict[str, Tensor]
 
@@ -47,9 +49,10 @@ class Coherence(Learner):
 
     Unrelated stills have no coherent motion, and all losses would pull their features together. So
     it declines to learn from a frame that correlates less than `cut` with the last one, or of which
-    more than 80 % moves: ``cuts`` in `diagnostics_` counts them. On a stream of stills it keeps its
-    random start. With ``motion="synthetic"``, each still becomes a few frames in which a patch of
-    it slides; that is our own, not the authors' method.
+    more than 80 % moves: ``cuts`` in `diagnostics_` counts them, and a warning says so after eight
+    in a row. On a stream of stills it keeps its random start. With ``motion="synthetic"``, each
+    still becomes a few frames in which a patch of it slides; that is our own, not the authors'
+    method.
 
     After Tiezzi et al. Read in the released code: network, attention, losses. There, labels only
     name templates and change no weight, though the paper's Table 1 in SCALE lists class labels.
@@ -129,6 +132,7 @@ class Coherence(Learner):
         ).to(self.device)
         self._last = torch.full((height, width), -1.0, device=self.device)  # below 0: none yet
         self._attended = torch.full((self.dim,), torch.nan, device=self.device)  # NaN: none
+        self._cuts_in_a_row = 0  # for a warning only, so it is not saved
 
     def learn(self, batch: Tensor, labels: Tensor | None) -> None:
         images = resize(batch.to(self.device), self.image_side)
@@ -138,7 +142,20 @@ class Coherence(Learner):
             what, losses = self._still(image) if self.motion == "synthetic" else self._frame(image)
             counts[what] += 1
             made += losses
+            self._tell_cut(what == "cuts")
         self.diagnostics_ = {**averaged(made), **counts}
+
+    def _tell_cut(self, cut: bool) -> None:
+        self._cuts_in_a_row = self._cuts_in_a_row + 1 if cut else 0
+        if self._cuts_in_a_row == UNRELATED:
+            warnings.warn(
+                f"coherence does not learn from these images: {UNRELATED} in a row have next to "
+                f"nothing in common with the one before (a correlation below cut = {self.cut}, or "
+                f"more than {WHOLE:.0%} of the pixels change), so nothing moves that it could "
+                f"follow. It is for frames in the order of time. For unrelated images take "
+                f"another method, or motion = synthetic",
+                stacklevel=4,
+            )
 
     def _frame(self, image: Tensor) -> tuple[str, list[Losses]]:
         """Learn from the next frame; return what it is, and its losses."""

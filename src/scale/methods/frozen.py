@@ -15,6 +15,7 @@ from scale.memory import Memory
 from scale.methods.core.checks import Count, check_memory
 from scale.methods.core.encoders import WithEncoder
 from scale.methods.core.facts import Costs
+from scale.methods.core.learner import Learner
 from scale.methods.core.registry import register_method
 from scale.methods.core.seeds import generators
 from scale.methods.core.state import Part, State
@@ -25,7 +26,7 @@ from scale.models import ImageShape
 
 @register_method("frozen")
 @dataclass(kw_only=True)
-class Frozen(WithEncoder):
+class Frozen(WithEncoder, Learner):
     """The features of the encoder as it starts, scaled to length 1.
 
     With pretrained weights it is the floor of every learner that starts from them. Euclidean

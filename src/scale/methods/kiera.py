@@ -31,7 +31,7 @@ FIRST_UNITS = 96  # of the first layer; each later one has half of the one befor
 LEAST_UNITS = 10
 FIRST_CENTROIDS = 10
 FIRST_STEPS = 5  # times steps_per_batch, on the first batch
-COMPARED = 1000  # images of the last batch that the test for drift remembers
+COMPARED = 256  # images of a batch that the test for drift compares
 
 
 @register_method("kiera")
@@ -50,8 +50,9 @@ class KIERA(Learner):
     clusters after learning, though the paper's Table 1 in SCALE lists class labels; task changes
     and the number of classes are told. Ours: images are offered to memory after each batch, in a
     reservoir; width has a constant lower bound; the first batch gets five times the updates
-    instead of 50 epochs on labelled images; a drift warning does nothing; one convolutional
-    network, that for CIFAR, serves all images; all growth has limits. The code's clustering loss
+    instead of 50 epochs on labelled images; a drift warning does nothing, and 256 images of each
+    batch are compared; one convolutional network, that for CIFAR, serves all images; all growth has
+    limits. The code's clustering loss
     takes the farthest centroid; this takes the nearest, which is surely meant.
 
     Attributes
@@ -123,7 +124,7 @@ class KIERA(Learner):
         )
         self.memory_: OfferedMemory = OfferedMemory(self.memory_size, self._memory_rng)
         self.depth_ = torch.tensor(1)
-        self._last = Ring(COMPARED)  # a number for each image of the last batch
+        self._last = Ring(COMPARED, (self.conv_.output_dim,)).to(self.device)
 
     def _check_sizes(self, image_shape: ImageShape) -> None:
         check_memory(self, "memory_size", self.memory_size * math.prod(image_shape))
@@ -138,10 +139,11 @@ class KIERA(Learner):
         steps = self.steps_per_batch * (FIRST_STEPS if first else 1)
         replayed = self.replay()
         both = torch.cat([images, replayed])
-        self._deepen(images)
+        drift = self._deepen(images)
         self.diagnostics_ = {"replayed": len(replayed), "loss": self._learn_conv(both, steps)}
         self._last.clear()
-        self._last.push(self._feature_means(images))
+        if not drift:  # the batch after a drift is not tested
+            self._last.push(self._compared(images))
         with torch.no_grad():
             x = self.conv_.encode(both)
         novel = torch.zeros(len(batch), dtype=torch.bool)
@@ -159,15 +161,18 @@ class KIERA(Learner):
             descend(self, self.optimizer_, loss)
         return loss.item()
 
-    def _deepen(self, images: Tensor) -> None:
+    def _deepen(self, images: Tensor) -> bool:
         """Add a layer if features have drifted since the last batch, by the network after it."""
-        if int(self.depth_) < self.max_layers:
-            self.depth_ += drifts(self._last.latest(), self._feature_means(images))
+        if int(self.depth_) == self.max_layers:
+            return False
+        drift = drifts(self._last.latest(), self._compared(images))
+        self.depth_ += drift
+        return drift
 
     @torch.no_grad()
-    def _feature_means(self, images: Tensor) -> Tensor:
-        means: Tensor = self.conv_.encode(images[-COMPARED:]).mean(1)
-        return means.cpu()
+    def _compared(self, images: Tensor) -> Tensor:
+        """Return the features that are compared with another batch's, (n, d)."""
+        return self.conv_.encode(images[-COMPARED:])
 
     def _learn_layer(self, i: int, x: Tensor, n: int, steps: int) -> Tensor:
         """Learn a layer from n stream inputs and replayed ones; return which were novel, (n,)."""

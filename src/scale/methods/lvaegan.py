@@ -46,9 +46,9 @@ class LVAEGAN(GenerativeLearner):
     """A Wasserstein GAN that generates the past, and a VAE trained on stream and generated images.
 
     Generator and critic are apart from the VAE; they share no weights. A classifier infers the
-    domain of an image. The domain's index is the prior's mean in every coordinate, so domains
-    become clusters of codes. A frozen copy of the generator dreams as many images as the stream
-    batch has, of domains known at the copy. Features are the VAE's posterior means.
+    domain of an image. The index of the likeliest domain is the prior's mean in every coordinate,
+    so domains become clusters of codes. A frozen copy of the generator dreams as many images as the
+    stream batch has, of domains known at the copy. Features are the VAE's posterior means.
 
     Read in the released code: parts, losses, weights, temperatures. There, each task's index is
     given in training as the domain, though the paper's Table 1 in SCALE lists it as label-free.
@@ -140,7 +140,9 @@ class LVAEGAN(GenerativeLearner):
     @torch.no_grad()
     def before_batch(self, images: Tensor) -> None:
         mean, _ = self.gaussian(images)
-        error = self._squared_error(mean, self.domain_of(images, soft=False), images).mean()
+        likeliest = self.domain_logits(images).argmax(1)
+        hot = F.one_hot(likeliest, self.max_domains).to(mean)
+        error = self._squared_error(mean, hot, images).mean()
         limit = self.novelty_.above_mean(self.novelty)
         self._batches += 1
         if self.domains == "novelty" and self.known < self.max_domains and float(error) > limit:
@@ -170,10 +172,11 @@ class LVAEGAN(GenerativeLearner):
     def objective(self, images: Tensor) -> Losses:
         mean, std = self.gaussian(images)
         with torch.no_grad():
-            a = self.domain_of(images, soft=True)
+            logits = self.domain_logits(images)
+            a, likeliest = self.draw_domain(logits), logits.argmax(1, keepdim=True)
         z = mean + std * self.noise(*mean.shape)
         reconstruction = self._squared_error(z, a, images).mean()
-        prior = a.argmax(1, keepdim=True).to(mean).expand_as(mean)
+        prior = likeliest.to(mean).expand_as(mean)
         kl = gaussian_kl(mean, std.square(), prior, torch.ones_like(prior)).mean()
         return {"loss": reconstruction + kl, "reconstruction": reconstruction, "kl": kl}
 
@@ -212,15 +215,16 @@ class LVAEGAN(GenerativeLearner):
         mean, raw = self.posterior(images)
         return mean, F.softplus(raw) + 1e-6
 
-    def domain_of(self, images: Tensor, *, soft: bool) -> Tensor:
-        """Return the inferred domain of images, (n, max_domains): one-hot, or nearly so if soft."""
-        logits = self.model_["domain"](images)[:, : self.known]
-        if soft:
-            u = torch.rand(logits.shape, generator=self._noise_rng).to(logits)
-            gumbel = -(-u.clamp(min=1e-20).log()).clamp(min=1e-20).log()
-            chosen = ((logits.log_softmax(1) + gumbel) / TEMPERATURE).softmax(1)
-        else:
-            chosen = F.one_hot(logits.argmax(1), self.known).to(logits)
+    def domain_logits(self, images: Tensor) -> Tensor:
+        """Return the classifier's logits of images over the opened domains, (n, known)."""
+        logits: Tensor = self.model_["domain"](images)
+        return logits[:, : self.known]
+
+    def draw_domain(self, logits: Tensor) -> Tensor:
+        """Draw a domain from each row of logits, nearly one-hot, (n, max_domains)."""
+        u = torch.rand(logits.shape, generator=self._noise_rng).to(logits)
+        gumbel = -(-u.clamp(min=1e-20).log()).clamp(min=1e-20).log()
+        chosen = ((logits.log_softmax(1) + gumbel) / TEMPERATURE).softmax(1)
         return F.pad(chosen, (0, self.max_domains - self.known))
 
     def _squared_error(self, z: Tensor, a: Tensor, images: Tensor) -> Tensor:

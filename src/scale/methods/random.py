@@ -10,6 +10,7 @@ from torch import Tensor
 from scale.augment import resize
 from scale.methods.core.checks import Count
 from scale.methods.core.encoders import WithEncoder
+from scale.methods.core.learner import Learner
 from scale.methods.core.registry import register_method
 from scale.methods.core.seeds import generators
 from scale.methods.core.state import Part
@@ -18,7 +19,7 @@ from scale.models import ImageShape
 
 @register_method("random")
 @dataclass(kw_only=True)
-class Random(WithEncoder):
+class Random(WithEncoder, Learner):
     """The features of the untrained encoder that other methods with this seed start from."""
 
     learns: ClassVar[bool] = False

@@ -104,11 +104,10 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
         super().setup(image_shape)
         self._patch_image_side = self._side_for_patches(image_shape)
         self.dictionary_ = self._make_dictionary(image_shape) if self.clusters else None
-        if self.weights_ is not None:
-            self.setup_care()
-            return
         self._readout_rng = generators(self.seed, 5)[4]
         self.readout_ = self._make_readout()
+        if self.pretrained_:
+            self.setup_care()
 
     def _side_for_patches(self, image_shape: ImageShape) -> int | None:
         """Return the side of images and views that patches are taken from; None keeps it."""
@@ -137,29 +136,38 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
 
     def _make_readout(self) -> Readout:
         count = min(self.readout_images, self.memory_size)
-        share = 0
-        sizes = {}
-        if self.dictionary_ is not None and self.output_dim_ > 1:
-            share = min(self.output_dim_ // 2, 4 * self.clusters)
-            sizes["patches"] = Size(4 * self.clusters, share)
-        sizes["encoder"] = Size(self.output_dim_, self.output_dim_ - share)
+        sizes = self._readout_sizes()
         needed = readout_bytes(count, self.readout_views, sizes)
         check_memory(self, "readout_views", needed)
         return Readout(count, self.readout_views, sizes, self.ridge)
 
+    def _readout_sizes(self) -> dict[str, Size]:
+        if self.pretrained_:  # the memory keeps features of the start's encoder
+            patches = Size(4 * self.clusters, self.clusters)
+            return {} if self.dictionary_ is None else {"patches": patches}
+        sizes = {}
+        share = 0
+        if self.dictionary_ is not None and self.output_dim_ > 1:
+            share = min(self.output_dim_ // 2, 4 * self.clusters)
+            sizes["patches"] = Size(4 * self.clusters, share)
+        sizes["encoder"] = Size(self.output_dim_, self.output_dim_ - share)
+        return sizes
+
     def learn(self, batch: Tensor, labels: Tensor | None) -> None:
-        if self.weights_ is not None:
-            self.learn_carefully(batch, labels)
-            return
-        for stream_views in self.updates(batch):
-            self.step(self.losses(stream_views, self.replay_views()))
-        self.remember(batch, labels)
+        if self.pretrained_:
+            self.update_carefully(batch, labels)
+        else:
+            for stream_views in self.updates(batch):
+                self.step(self.losses(stream_views, self.replay_views()))
+            self.remember(batch, labels)
         if self.dictionary_ is not None:  # last, because a failed batch may be given again
             self.dictionary_.learn(resize(batch, self._patch_image_side))
             if "patches" in self.readout_.sizes:
                 columns = self.dictionary_.columns(self.dictionary_.reseeded)
                 self.readout_.renew("patches", columns)
         self._refresh_readout(len(batch))
+        if self.pretrained_:
+            self.look_at_times()
 
     def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
         """Return the loss of an update."""
@@ -168,7 +176,7 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
         return {"loss": contrastive_loss(dot_products(z), positives.to(z.device), self.tau)}
 
     def embed(self, batch: Tensor) -> Tensor:
-        if self.weights_ is not None:
+        if self.pretrained_:
             return self.embed_carefully(batch)
         of_encoder = self.readout_.map_of("encoder", self.device)
         if of_encoder is None:
@@ -183,7 +191,7 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
     def _refresh_readout(self, n: int) -> None:
         """Compute features of some memory images again, after a batch of n."""
         rows = len(self.memory_)
-        if rows < FEWEST_IMAGES:
+        if rows < FEWEST_IMAGES or not self.readout_.sizes:
             return
         # Early, the learner changes in proportion to what it has seen.
         early = EARLY * rows // (self.step_ + 1)
@@ -217,10 +225,9 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
 
     def parts(self) -> dict[str, Part]:
         parts = super().parts()
-        if self.weights_ is not None:
+        parts |= {"readout": self.readout_, "readout_rng": self._readout_rng}
+        if self.pretrained_:
             parts |= self.care_parts()
-        else:
-            parts |= {"readout": self.readout_, "readout_rng": self._readout_rng}
         if self.dictionary_ is not None:
             parts |= {"dictionary": self.dictionary_, "patch_rng": self.dictionary_.generator}
         return parts

@@ -61,9 +61,14 @@ class Environments(nn.Module):
         self.register_buffer("mask", torch.ones(latents, dtype=torch.bool))
         self.register_buffer("updates", torch.tensor(0))
 
+    @property
+    def full(self) -> bool:
+        """Whether the maximum is open."""
+        return int(self.known) == len(self.losses)
+
     def open(self) -> None:
         """Open an environment and enter it; at the maximum, enter the last one."""
-        if int(self.known) < len(self.losses):
+        if not self.full:
             self.known += 1
         self.present.copy_(self.known - 1)
 
@@ -175,7 +180,7 @@ class VASE(GenerativeLearner):
         loss = self._excess(z, s, images)
         used = (log_var / 2).exp().mean(0) < USED_STD  # (latents,)
         if int(found.updates) >= self.burn_in and self._is_new(s, loss, used):
-            if self.past_weight > 0:
+            if self.past_weight > 0 and not found.full:
                 self.snapshot_.take()
             found.open()
             s = int(found.present)

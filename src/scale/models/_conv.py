@@ -10,14 +10,16 @@ from torch.nn import functional as F
 
 WINOGRAD_SIDES = (4, 8)  # larger maps gain less and need much memory
 WINOGRAD_BATCH = 64  # in smaller batches, transforming the weights costs more than it saves
+# With AVX-512, plain convolutions of these maps are faster.
+WINOGRAD_PAYS = torch.backends.cpu.get_cpu_capability() != "AVX512"
 
 
 class Conv3x3(nn.Conv2d):
     """`nn.Conv2d(kernel_size=3, padding=1, bias=False)` with fewer multiplications on small maps.
 
     On 1x1 and 2x2 maps it is one matrix product without the taps that see only padding. On 4x4 and
-    8x8 maps of a large batch, with stride 1, it is Winograd's algorithm. Parameters are those of
-    `nn.Conv2d`, and results are equal up to rounding.
+    8x8 maps of a large batch, with stride 1, it is Winograd's algorithm where that is faster.
+    Parameters are those of `nn.Conv2d`, and results are equal up to rounding.
     """
 
     def __init__(self, in_channels: int, out_channels: int, stride: int = 1) -> None:
@@ -30,7 +32,7 @@ class Conv3x3(nn.Conv2d):
         small = height == width and height in WINOGRAD_SIDES and n >= WINOGRAD_BATCH
         # Winograd's algorithm needs the digits of fp32. On GPUs, cuDNN has its own.
         plain = input.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
-        if small and self.stride == (1, 1) and plain:
+        if WINOGRAD_PAYS and small and self.stride == (1, 1) and plain:
             return winograd_conv3x3(input, self.weight)
         return super().forward(input)
 

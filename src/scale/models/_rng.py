@@ -11,6 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from scale._errors import InputError
+from scale._names import shown
+
 NEVER_DRAW = (
     nn.Sequential,
     nn.ModuleList,
@@ -42,6 +45,8 @@ def default_rng(generator: torch.Generator) -> Iterator[None]:
     >>> torch.equal(drawn, torch.rand(2, generator=torch.Generator().manual_seed(3)))
     True
     """
+    if not isinstance(generator, torch.Generator):
+        raise InputError(f"generator must be a torch.Generator, got {shown(generator)}")
     with _DrawFrom(generator):
         yield
 

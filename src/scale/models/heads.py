@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from scale.models._checks import check_dim
 from scale.models._rng import default_rng
 
 
@@ -13,6 +14,8 @@ class Projector(nn.Sequential):
     """The paper's projector: linear - ReLU - linear, then unit length."""
 
     def __init__(self, in_dim: int, out_dim: int = 128) -> None:
+        check_dim("in_dim", in_dim)
+        check_dim("out_dim", out_dim)
         super().__init__(nn.Linear(in_dim, in_dim), nn.ReLU(), nn.Linear(in_dim, out_dim))
 
     def forward(self, input: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scale._errors import DamagedFileError, InputError, ScaleError
+from scale._hub import offline, without_attempts
 from scale._text import first_line
 from scale.data.hub import is_hub_id
 from scale.models.weight_files import Found, read_safetensors, sha256_of
@@ -88,13 +89,22 @@ def _download(hub_id: str, name: str, endpoint: str | None) -> Path | None:
     """Return the path of a repository's file; None if it has no such file."""
     try:
         import huggingface_hub
-        from huggingface_hub.errors import RemoteEntryNotFoundError
+        from huggingface_hub.errors import LocalEntryNotFoundError, RemoteEntryNotFoundError
     except ImportError as error:
         raise ScaleError(f"weights of the hub need huggingface_hub; run: {EXTRA}") from error
     try:
-        return Path(huggingface_hub.hf_hub_download(hub_id, name, endpoint=endpoint, token=False))
+        with without_attempts():
+            found = huggingface_hub.hf_hub_download(
+                hub_id, name, endpoint=endpoint, token=False, local_files_only=(away := offline())
+            )
+        return Path(found)
     except RemoteEntryNotFoundError:
         return None
+    except LocalEntryNotFoundError as error:
+        why = "and it is not in its cache; check the network and run again"
+        if away:
+            raise ScaleError(f"the hub cannot be reached for hf:{hub_id}, {why}") from error
+        raise ScaleError(f"the hub did not answer for {name} of hf:{hub_id}, {why}") from error
     except Exception as error:  # The errors of huggingface_hub differ between its versions.
         raise ScaleError(
             f"cannot get {name} of hf:{hub_id} ({first_line(error)}); check the name and the "

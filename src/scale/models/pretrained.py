@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 from typing import NamedTuple
 
 import torch
@@ -120,7 +122,10 @@ def read_pretrained(spec: str) -> tuple[Weights, Tensors]:
             f"nothing says which pixels {spec} expects; put a .json beside the weights with "
             '"mean" and "std", three numbers each'
         )
-    state = fit_state(module, found.state, spec)
+    try:
+        state = fit_state(module, found.state, spec)
+    except InputError as error:
+        raise InputError(f"{error}; {_advice(found.state)}") from error
     features = build_encoder(module, COLOUR, torch.Generator())[1]
     return _record(spec, found, usual or ANY_INPUT, features), state
 
@@ -134,14 +139,30 @@ def network_of(weights: Weights) -> nn.Module:
     return ENCODERS[weights.network](COLOUR)
 
 
+def _advice(state: Tensors) -> str:
+    """Return what to do about weights that do not fit: the network that they belong to, if any."""
+    for name in ENCODERS:
+        # Networks of others may raise anything. On the device meta, no weight is drawn.
+        with contextlib.suppress(Exception), torch.device("meta"):
+            fit_state(ENCODERS[name](COLOUR), state, name)
+            return f"they are weights of {name}: write {name}@FILE"
+    return "name the network that they belong to, see scale encoders"
+
+
 def _record(spec: str, found: Found, usual: Input, features: int) -> Weights:
     facts = found.facts
+    mean, std = facts.mean or usual.mean, facts.std or usual.std
+    if not all(map(math.isfinite, mean + std)) or min(std) <= 0:
+        raise InputError(
+            f"mean and std of {spec} must be numbers, and std above 0, got {mean} and {std}; a "
+            ".json beside the weights can correct them"
+        )
     return Weights(
         network=found.network,
         source=spec,
         sha256=facts.sha256 or "",
-        mean=facts.mean or usual.mean,
-        std=facts.std or usual.std,
+        mean=mean,
+        std=std,
         least_side=facts.side or usual.least,
         most_side=facts.side or usual.most,
         licence=facts.licence or UNKNOWN,

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from scale._errors import DamagedFileError, InputError
 from scale._files import read_text
+from scale._names import shown
 from scale._schema import read_table
 from scale.models.weights import Facts, Tensors
 
@@ -22,6 +24,7 @@ CLASSIFIERS = ("fc.", "_fc.", "classifier.", "head.")
 """First parts of the names of a network's classifier, which an encoder does not need."""
 COUNTER = "num_batches_tracked"  # of BatchNorm; older files lack it, and it has no effect here
 INSIDE = ("state_dict", "model", "model_state_dict")  # where a .pth may keep the weights
+WRAPPERS = ("module.", "_orig_mod.")  # before all names, from DataParallel and torch.compile
 
 
 class Found(NamedTuple):
@@ -36,9 +39,11 @@ class Found(NamedTuple):
 
 def find_weights(file: str) -> Path:
     """Return the path of a file with weights, here or in ``$SCALE_WEIGHTS``."""
+    if not file:
+        raise InputError("no file is named after the @; write NETWORK@FILE")
     path = Path(file).expanduser()
     shared = os.environ.get("SCALE_WEIGHTS")
-    places = [path, *([Path(shared) / path] if shared else [])]
+    places = list(dict.fromkeys([path, *([Path(shared) / path] if shared else [])]))
     for place in places:
         if place.is_file():
             return place
@@ -52,14 +57,16 @@ def read_weight_file(network: str, path: Path) -> Found:
         state, told = _read_torch(path), dict[str, str]()
     else:
         state, told = read_safetensors(path)
-    facts = {**_usable(told), **_beside(path), "sha256": sha256_of(path)}
-    wanted = _beside(path).get("sha256")
+    beside = _beside(path)
+    facts = {**_usable(told, path), **beside, "sha256": sha256_of(path)}
+    wanted = beside.get("sha256")
     if wanted is not None and wanted != facts["sha256"]:
         raise DamagedFileError(
             f"the SHA-256 of {path} is {facts['sha256'][:16]}..., and {path.with_suffix('.json')} "
             f"says {str(wanted)[:16]}...; get the file again"
         )
-    return Found(network, state, read_table(facts, Facts, str(path.with_suffix(".json"))), {})
+    found = read_table(facts, Facts, str(path.with_suffix(".json") if beside else path))
+    return Found(network, state, found, {})
 
 
 def read_safetensors(path: Path) -> tuple[Tensors, dict[str, str]]:
@@ -90,7 +97,9 @@ def fit_state(module: nn.Module, state: Tensors, origin: str) -> Tensors:
     """
     rename = getattr(module, "renamed", dict)
     mine = {
-        name: tensor for name, tensor in rename(state).items() if not name.startswith(CLASSIFIERS)
+        name: tensor
+        for name, tensor in rename(unwrapped(state)).items()
+        if not name.startswith(CLASSIFIERS)
     }
     wanted = module.state_dict()
     needed = [name for name in wanted if not name.endswith(COUNTER)]
@@ -105,9 +114,28 @@ def fit_state(module: nn.Module, state: Tensors, origin: str) -> Tensors:
         theirs, ours = tuple(mine[name].shape), tuple(wanted[name].shape)
         if theirs != ours:
             raise _misfit(origin, f"{name} has shape {theirs}, and {kind} needs {ours}")
+        if not mine[name].is_floating_point():
+            raise _misfit(origin, f"{name} has whole numbers ({mine[name].dtype})")
         if not torch.isfinite(mine[name]).all():
             raise _misfit(origin, f"{name} has values that are not finite")
-    return {name: _like(mine.get(name, tensor), tensor) for name, tensor in wanted.items()}
+    return {
+        name: tensor if name.endswith(COUNTER) else _like(mine[name], tensor)
+        for name, tensor in wanted.items()
+    }
+
+
+def unwrapped(state: Tensors) -> Tensors:
+    """Return weights without the first part of a name that wrappers put before all of them.
+
+    Examples
+    --------
+    >>> list(unwrapped({"module.fc.weight": torch.zeros(1)}))
+    ['fc.weight']
+    """
+    for wrapper in WRAPPERS:
+        if state and all(name.startswith(wrapper) for name in state):
+            state = {name.removeprefix(wrapper): tensor for name, tensor in state.items()}
+    return state
 
 
 def _like(value: Tensor, wanted: Tensor) -> Tensor:
@@ -115,10 +143,7 @@ def _like(value: Tensor, wanted: Tensor) -> Tensor:
 
 
 def _misfit(origin: str, what: str) -> InputError:
-    return InputError(
-        f"the weights of {origin} do not fit: {what}; name the network that they belong to, see "
-        "scale encoders"
-    )
+    return InputError(f"the weights of {origin} do not fit: {what}")
 
 
 def _listed(names: list[str]) -> str:
@@ -129,7 +154,9 @@ def _listed(names: list[str]) -> str:
 def _read_torch(path: Path) -> Tensors:
     """Return the tensors of a .pth file, read without running code."""
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of files that are refused
+            found = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, OSError, EOFError, LookupError) as error:
         raise DamagedFileError(
             f"{path} holds more than weights, or is damaged; it was not unpickled, because that "
@@ -143,7 +170,7 @@ def _read_torch(path: Path) -> Tensors:
     return {str(name): tensor for name, tensor in found.items()}
 
 
-def _usable(told: dict[str, str]) -> dict[str, Any]:
+def _usable(told: dict[str, str], path: Path) -> dict[str, Any]:
     """Return the facts in a safetensors file's texts; its own words for other things stay out."""
     facts: dict[str, Any] = {}
     licence = told.get("licence") or told.get("license")
@@ -151,7 +178,13 @@ def _usable(told: dict[str, str]) -> dict[str, Any]:
         facts["licence"] = licence
     for name in ("mean", "std"):
         if name in told:
-            facts[name] = json.loads(told[name])
+            try:
+                facts[name] = json.loads(told[name])
+            except ValueError as error:
+                raise InputError(
+                    f"{name} in {path} must be a list of three numbers, got {shown(told[name])}; "
+                    "write the file again"
+                ) from error
     return facts
 
 

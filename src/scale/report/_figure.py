@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scale._errors import InputError
 from scale._files import atomic_path
+from scale._names import shown
 from scale._text import printable
 
 if TYPE_CHECKING:
@@ -102,9 +103,26 @@ def shorten(names: Sequence[str], T: int, length: int = 16) -> list[str]:
     ]
 
 
+def numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return `values` as an array of numbers."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except ValueError as error:
+        raise InputError(f"{name} must be numbers, got {shown(values)}") from error
+
+
+def check_rows(name: str, rows: object, needed: tuple[str, ...] = ()) -> None:
+    """Raise `InputError` unless `rows` are tables that have these entries."""
+    found = list(rows) if isinstance(rows, Iterable) else [rows]
+    for row in found:
+        if not isinstance(row, Mapping) or not set(needed) <= set(row):
+            entries = f" with {' and '.join(needed)}" if needed else ""
+            raise InputError(f"{name} must be tables{entries}, got {shown(row)}")
+
+
 def matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return `values` as a finite matrix that is not empty."""
-    table = np.asarray(values, dtype=np.float64)
+    table = numbers(values, name)
     if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
         raise InputError(
             f"{name} have shape {table.shape}; expected two dimensions, at least one row and "

@@ -14,6 +14,7 @@ from scale.report._figure import (
     BLUE,
     GREY,
     VERMILION,
+    check_rows,
     clean,
     label_right,
     lay_out,
@@ -47,6 +48,8 @@ def draw_curve(
     title
         Title of the picture.
     """
+    check_rows("evaluations", evaluations, ("position",))
+    check_rows("floors", floors.values() if isinstance(floors, Mapping) else floors)
     if not evaluations:
         raise InputError("there is no evaluation to draw; expected at least one")
     figure = new_figure(7.2, 4.2)

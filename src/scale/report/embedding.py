@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scale._errors import InputError
+from scale._numbers import LARGEST_SEED, check_number
 from scale.report._figure import GREY, class_colours, new_figure, save, shorten
 
 if TYPE_CHECKING:
@@ -39,8 +40,11 @@ def draw_embedding(
     seed
         Seed of t-SNE and of the draw of at most 1000 points.
     """
-    if not snapshots:
+    check_number("seed", seed, least=0, most=LARGEST_SEED, whole=True)
+    if not len(snapshots):
         raise InputError("there is no snapshot to draw; expected at least one")
+    if not all(isinstance(one, tuple) and len(one) == 3 for one in snapshots):
+        raise InputError("a snapshot must be (title, features, labels)")
     names = shorten(class_names, len(class_names))
     colours = class_colours(len(names))
     columns = legend_columns(len(names))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from typing import Any
 
@@ -10,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scale._text import printable
-from scale.models import ENCODERS, FORMS, default_rng, is_pretrained, open_encoder
+from scale.models import ENCODERS, FORMS, is_pretrained, open_encoder
 from scale.models.weights import Input
 
 IMAGE = (3, 32, 32)  # described without images of the user
@@ -30,7 +31,10 @@ def encoder_facts(encoder: str) -> Facts:
     >>> facts["features"], facts["licence"]
     (128, None)
     """
-    made = open_encoder(encoder, IMAGE, torch.Generator().manual_seed(0))
+    # Random weights need not be drawn to be counted.
+    device = contextlib.nullcontext() if is_pretrained(encoder) else torch.device("meta")
+    with device:
+        made = open_encoder(encoder, IMAGE, torch.Generator())
     weights = made.weights
     network = encoder if weights is None else weights.network
     return {
@@ -105,7 +109,7 @@ def _description(network: str) -> str:
 
 
 def _usual_sides(name: str) -> str:
-    with default_rng(torch.Generator()):
+    with torch.device("meta"):
         usual: Input | None = getattr(ENCODERS[name](IMAGE), "usual_input", None)
     return "" if usual is None else f"{usual.least} to {usual.most} pixels"
 

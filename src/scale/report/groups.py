@@ -15,6 +15,7 @@ from scale.methods import METHODS
 from scale.report.names import (
     NOT_RECORDED,
     Settings,
+    added,
     changed,
     code_of,
     defaults,
@@ -167,13 +168,14 @@ def common_settings(groups: Sequence[Group]) -> Settings:
     values: dict[str, list[Any]] = defaultdict(list)
     changes = [changed(group.settings) for group in groups]
     for group in groups:
-        for name, value in group.settings.items():
+        for name, value in {**added(group.settings), **group.settings}.items():
             values[name].append(value)
     return {
         name: found[0]
         for name, found in values.items()
         if len(found) > 1
         and len(set(map(same_text, found))) == 1
+        and any(name in group.settings for group in groups)
         and all(
             name in own
             for own, group in zip(changes, groups, strict=True)

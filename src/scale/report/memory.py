@@ -17,6 +17,7 @@ from scale.report._figure import (
     lay_out,
     matrix,
     new_figure,
+    numbers,
     save,
     shorten,
 )
@@ -56,7 +57,9 @@ def draw_memory(
         uint8 ``(N, C, H, W)`` in memory at the end, oldest first; some are drawn below.
     """
     table = matrix(counts, "the counts of memory")
-    seen = np.asarray(positions, dtype=np.float64)
+    seen = numbers(positions, "positions of memory")
+    if images is not None and np.ndim(images) != 4:
+        raise InputError(f"images must be (N, C, H, W), got shape {np.shape(images)}")
     if seen.shape != (len(table),):
         raise InputError(
             f"there are {len(table)} rows of counts and positions of shape {seen.shape}; "

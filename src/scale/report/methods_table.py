@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scale._errors import InputError
+from scale._names import shown
 from scale.report.formats import markdown
 from scale.report.methods import Facts
 from scale.report.paper_table import ABOUT, paper_table_cells
@@ -24,6 +26,7 @@ COSTS = ("memory", "views", "replayed", "updates")
 
 def methods_markdown(facts: dict[str, list[Facts]]) -> str:
     """Return Markdown tables of the methods, of the memory policies and of the paper's Table 1."""
+    _check_facts(facts)
     methods = [[*_method_cells(method), method["description"]] for method in facts["methods"]]
     policies = [_policy_cells(policy) for policy in facts["memory_policies"]]
     parts = [
@@ -36,10 +39,16 @@ def methods_markdown(facts: dict[str, list[Facts]]) -> str:
     return "\n".join(parts)
 
 
+def _check_facts(facts: object) -> None:
+    if not isinstance(facts, dict) or not {"methods", "memory_policies"} <= set(facts):
+        raise InputError(f"facts must be those of all_facts(), got {shown(facts)}")
+
+
 def methods_on_terminal(facts: dict[str, list[Facts]], width: int) -> list[RenderableType]:
     """Return tables for a terminal: methods, as two if it is narrow; policies; the Table 1."""
     from rich.text import Text
 
+    _check_facts(facts)
     methods = facts["methods"]
     policies = [_policy_cells(policy) for policy in facts["memory_policies"]]
     cells = [_method_cells(method) for method in methods]

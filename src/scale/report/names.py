@@ -39,7 +39,8 @@ ADDED = {"encoder_side": None, "optimizer": "sgd", "precision": "fp32"}
 def settings_of(record: Record) -> Settings:
     """Return the options and parameters that a record has, by name.
 
-    An option that was left to the dataset has the value in the record's protocol and data.
+    An option that was left to the dataset has the value in the record's protocol and data, and a
+    precision that was left to the machine has the one that the learner chose.
 
     Examples
     --------
@@ -48,9 +49,12 @@ def settings_of(record: Record) -> Settings:
     {'method': 'er', 'dataset': 'mnist', 'tau': 0.1}
     """
     run = record["run"]
+    values = {**run, **run["params"]}
+    if "precision" in values:
+        values["precision"] = (record.get("learner") or {}).get("precision", values["precision"])
     found = {
         name: value
-        for name, value in {**run, **run["params"]}.items()
+        for name, value in values.items()
         if name not in NO_SETTINGS
         and FIXED.get((run["method"], name), NOT_RECORDED) != value
         and ADDED.get(name, NOT_RECORDED) != value
@@ -76,6 +80,12 @@ def not_recorded(settings: Settings) -> list[str]:
     """Return the current options and parameters that the settings do not have."""
     known = (name for name in defaults(settings) if (settings["method"], name) not in FIXED)
     return [name for name in known if name not in settings and name not in ADDED]
+
+
+def added(settings: Settings) -> Settings:
+    """Return the values of `ADDED` that stand for parameters which the settings do not have."""
+    known = defaults(settings)
+    return {k: v for k, v in ADDED.items() if k in known and k not in settings}
 
 
 def defaults(settings: Settings) -> Settings:

@@ -45,6 +45,7 @@ def keep_records(sources: Iterable[Path], path: Path) -> int:
 
     Files of records among the sources are ignored.
     """
+    path = as_path("path", path)
     records = read_sources(source for source in sources if source.is_dir())
     return append_unique(map(portable, filter(is_of_run, records)), path, run_key)
 
@@ -116,7 +117,7 @@ def run_id(record: Record) -> str:
 
 
 def run_folders(sources: Iterable[Path]) -> list[Path]:
-    """Return the folders of the runs in sources: runs, finished or not, and benches."""
+    """Return the folders of runs in sources: runs, finished or not, benches, folders of runs."""
     folders: list[Path] = []
     for source in sources:
         if not source.is_dir():
@@ -124,7 +125,8 @@ def run_folders(sources: Iterable[Path]) -> list[Path]:
         if (source / "config.json").is_file():
             folders.append(source)
         else:
-            runs = sorted(path.parent for path in (source / "runs").glob("*/config.json"))
+            below = (sorted(source.glob(f"{part}*/config.json")) for part in ("runs/", ""))
+            runs = [path.parent for path in next((found for found in below if found), [])]
             if not runs:
                 raise InputError(f"{source} holds no run and no bench with a run; check the path")
             folders += runs
@@ -188,7 +190,7 @@ def _load(name: str, sources: Iterable[Path]) -> Experiment | None:
     """Return the experiment from the bench's folder, or the built-in one, or None."""
     for source in sources:
         beside = (source if source.is_dir() else source.parent) / f"{name}.toml"
-        if beside.is_file():
+        if beside.exists():
             return load_experiment(str(beside))
     try:
         return load_experiment(name)

@@ -12,7 +12,7 @@ from scale._errors import DamagedFileError, InputError, ScaleError
 from scale.data import load_dataset
 from scale.data.npy import open_npz, read_npy
 from scale.evaluate import protocol_for
-from scale.memory import Memory
+from scale.memory import Buffer
 from scale.report.curve import draw_curve
 from scale.report.embedding import draw_embedding
 from scale.report.memory import draw_memory
@@ -44,20 +44,22 @@ def draw_run(folder: Path) -> list[Path]:
     batches = read_metrics(folder / "metrics.jsonl", "batch")
     evaluations = read_metrics(folder / "metrics.jsonl", "evaluation")
     floors = read_json(folder / "floors.json", FLOORS_REMEDY)
+    shares, snapshots = arrivals(folder), read_snapshots(folder)
+    held = [record for record in batches if "memory" in record]
+    kept = images_in_memory(folder) if held else None
+    images = evaluated_images(config, snapshots[-1][2])
+    # All files are read before the first picture changes.
     title = f"{config.method} on {config.dataset} {config.stream}, seed {config.seed}"
     drawn = [folder / "curve.png", folder / "stream.png"]
     draw_curve(evaluations, floors, drawn[0], title)
-    draw_streams({config.stream: arrivals(folder)}, names, drawn[1])
-    held = [record for record in batches if "memory" in record]
+    draw_streams({config.stream: shares}, names, drawn[1])
     if held:
         drawn.append(folder / "memory.png")
         counts = np.array([record["memory"] for record in held])
         positions = [record["position"] for record in held]
-        draw_memory(counts, positions, names, drawn[-1], images_in_memory(folder))
+        draw_memory(counts, positions, names, drawn[-1], kept)
     drawn.append(folder / "embedding.png")
-    snapshots = read_snapshots(folder)
     draw_embedding(snapshots, names, drawn[-1], config.seed)
-    images = evaluated_images(config, snapshots[-1][2])
     if images is not None and len(snapshots) > 1:
         drawn.append(folder / "neighbours.png")
         (_, before, labels), (_, after, _) = snapshots[0], snapshots[-1]
@@ -78,7 +80,9 @@ def draw_dataset_streams(
     train = load_dataset(dataset, "train", label=label)
     if train.labels is None:
         raise InputError(f"{dataset} has no labels; a stream is drawn by class over time")
-    per_class = samples_per_class or protocol_for(dataset, train.labels).samples_per_class
+    per_class = samples_per_class
+    if per_class is None:
+        per_class = protocol_for(dataset, train.labels).samples_per_class
     pictures = {}
     for stream in PAPER_STREAMS:
         order = make_order(
@@ -94,13 +98,20 @@ def draw_dataset_streams(
 
 def images_in_memory(folder: Path) -> NDArray[np.uint8] | None:
     """Return the images in a run's final memory, oldest first; None without a saved learner."""
-    if not (folder / "learner.safetensors").is_file():
+    if not (folder / "learner.safetensors").exists():
         return None
     memory = load_learner(folder).memory_
-    if not isinstance(memory, Memory) or memory.images is None:
+    if not isinstance(memory, Buffer) or memory.images is None:
         return None
-    images: NDArray[np.uint8] = memory.images[memory.arrivals.argsort()].numpy()
-    return images
+    return oldest_first(memory)[0]
+
+
+def oldest_first(memory: Buffer) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the images in memory and when they arrived."""
+    if memory.images is None:
+        raise InputError("the memory holds no images yet")
+    order = memory.arrivals.argsort()
+    return memory.images[order].numpy(), memory.arrivals[order].numpy()
 
 
 def evaluated_images(config: RunConfig, labels: np.ndarray) -> NDArray[np.uint8] | None:

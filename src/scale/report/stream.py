@@ -34,7 +34,7 @@ def draw_streams(
     path
         The PNG to write.
     """
-    if not pictures:
+    if not isinstance(pictures, Mapping) or not pictures:
         raise InputError("there is no stream to draw; expected at least one")
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import PowerNorm, to_rgb

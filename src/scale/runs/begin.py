@@ -14,7 +14,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from scale._errors import InputError, ScaleError
-from scale._files import atomic_path, write_atomic
+from scale._files import as_path, atomic_path, write_atomic
 from scale.methods import METHODS, Learner
 from scale.runs.checkpoint import Checkpoints
 from scale.runs.code import code_label, code_of
@@ -38,13 +38,16 @@ def begin(
     The second value is None for a new run. A resumed run keeps the image size that it recorded.
     """
     config.check()
-    full = complete(config)
+    out = as_path("out", out)
     if resume and has_begun(out):
         kept = RunConfig.read(out)
+        side = config.image_size or kept.image_size
+        full = complete(dataclasses.replace(config, image_size=side))
         if full.start_from == kept.start_from:
             full.start_digest = kept.start_digest
         _refuse_other_options(out, kept, full)
-        return dataclasses.replace(full, image_size=kept.image_size), read_config(out)
+        return full, read_config(out)
+    full = complete(config)
     if (out / CONFIG).exists():
         raise InputError(f"{out} already holds a run; add --resume to go on, or choose a new --out")
     if (out / "summary.json").exists():
@@ -114,8 +117,8 @@ def set_up(
     if config.start_from is not None:
         setting.seen_before = described["start"]["images"]
         display.message(
-            f"goes on from the learner in {config.start_from}; the floor random and the guard "
-            "compare with an untrained encoder, not with that learner"
+            f"goes on from the learner in {config.start_from}; the guard and the floor of its "
+            "encoder compare with what that learner began with, not with the learner"
         )
         if setting.learner.needs_labels:
             display.message(

@@ -15,6 +15,7 @@ import numpy as np
 import tyro
 
 from scale._errors import DamagedFileError, InputError
+from scale._files import as_path
 from scale._numbers import LARGEST_SEED, check_number
 from scale._schema import misfit
 from scale.methods import DEFAULT_METHOD, METHODS
@@ -53,8 +54,8 @@ class RunConfig:
     """Label column of a hub dataset, for example fine_label."""
     image_size: int | None = None
     """Resize images to this side: scale the short side, crop the centre. By default, images of your
-    own folder that are larger than 64 pixels become 64; others keep their size. Smaller images
-    make a run faster."""
+    own folder that are larger than 64 pixels become 64, or the side that suits pretrained weights;
+    others keep their size. Smaller images make a run faster."""
     on_bad: Literal["stop", "skip"] = "stop"
     """Stop at a file that is not a readable image, or skip it."""
     stream_batch: int | None = None
@@ -125,7 +126,7 @@ class RunConfig:
 
 def read_config(folder: Path) -> dict[str, Any]:
     """Return the record of a run's start: options, learner, data, versions, code."""
-    path = folder / CONFIG
+    path = as_path("folder", folder) / CONFIG
     if not path.is_file():
         raise InputError(f"{folder} holds no run: there is no {path.name} in it; check the path")
     return read_json(path, CONFIG_REMEDY)

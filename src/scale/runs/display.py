@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from scale._errors import InputError
+from scale._names import shown
 from scale._text import printable
 from scale.evaluate import FLOORS, Guard
 from scale.runs.verdict import verdict
@@ -177,7 +180,7 @@ class HealthWatch:
                 "gained is in its other features"
             ]
         advice = (
-            "compare its kNN with that of the floor random"
+            "compare its kNN with that of its start, the floor random or frozen"
             if "knn" in record
             else "it has probably learned nothing useful; try other settings"
         )
@@ -219,8 +222,10 @@ class Clock:
 
 def measures_table(rows: dict[str, dict[str, Any]], title: str) -> Table:
     """Return a table of measures; the last row is the learner's."""
+    if not isinstance(rows, Mapping) or not rows or not all(map(_is_row, rows.values())):
+        raise InputError(f"rows must be tables of measures by name, got {shown(rows)}")
     plain = Text(printable(title), style="table.title")  # a path in it may hold brackets
-    table = Table(title=plain)
+    table = Table(title=plain, pad_edge=False)  # so that all titles fit in 80 columns
     table.add_column("features", no_wrap=True)  # a narrow terminal cuts the other titles
     *_, last = rows
     names = [name for name in SHOWN if name in rows[last]]
@@ -234,6 +239,10 @@ def measures_table(rows: dict[str, dict[str, Any]], title: str) -> Table:
             style="bold" if label == last else "",
         )
     return table
+
+
+def _is_row(row: object) -> bool:
+    return isinstance(row, Mapping)
 
 
 def summary_table(summary: dict[str, Any]) -> Table:

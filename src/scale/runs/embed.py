@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from scale._errors import InputError, UnwritableError
-from scale._files import atomic_path
+from scale._files import check_writable
 from scale._machine import cores
+from scale._numbers import check_number
 from scale.data.archive import Archive, Block, Files, Piece
 from scale.data.decode import Skipped, refuse
 from scale.data.open_archive import open_archive
@@ -28,6 +29,8 @@ from scale.runs.embed_work import embedded_parts
 
 LUMA = np.array([0.299, 0.587, 0.114])
 Engine = Literal["local", "ray"]
+MOST_WORKERS = 1024
+FORMATS = (".npy", ".parquet")
 
 
 class Embedded(NamedTuple):
@@ -100,10 +103,12 @@ def embed_images(
     """
     if engine not in get_args(Engine):
         raise InputError(f"engine must be local or ray, got {engine!r}")
-    if workers is not None and workers < 1:
-        raise InputError(f"workers must be 1 or more, got {workers}")
+    if workers is not None:
+        check_number("workers", workers, least=1, most=MOST_WORKERS, whole=True)
     embedder = open_embedder(run, warn)
-    _check_writable(out)
+    check_writable(out)
+    if out.suffix not in FORMATS:
+        raise InputError(f"the file to write must end in {' or '.join(FORMATS)}, got {out}")
     with open_parts(out, restart=restart) as parts:
         archive = _open(embedder, images, split, on_bad, parts)
         kept = parts.finished(warn)
@@ -227,16 +232,6 @@ class _Steps:
     def _tell(self) -> None:
         if self._progress is not None:
             self._progress(self._done, self._total)
-
-
-class _NotNow(Exception):
-    """Leaves `atomic_path` without a new file."""
-
-
-def _check_writable(out: Path) -> None:
-    """Raise `UnwritableError` before the work rather than after it."""
-    with contextlib.suppress(_NotNow), atomic_path(out):
-        raise _NotNow
 
 
 def _with_channels(images: np.ndarray, channels: int) -> np.ndarray:

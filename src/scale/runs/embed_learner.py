@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scale._files import as_path
 from scale.data import pixels
 from scale.methods import Learner, load
 from scale.models import ENCODERS
@@ -79,7 +80,7 @@ class Embedder:
 
 def open_embedder(run: Path, warn: Callable[[str], None]) -> Embedder:
     """Return the learner of a run, finished or not, or a saved one."""
-    if run.is_dir():
+    if as_path("run", run).is_dir():
         learner, method = load_learner(run, warn), RunConfig.read(run).method
     else:
         learner, method = load(run), None

@@ -159,7 +159,7 @@ def _has_encoder(learner: Learner) -> bool:
 
 def _start_name(learner: Learner) -> str:
     """Return the floor that a learner's encoder starts from."""
-    pretrained = isinstance(learner, WithEncoder) and learner.weights_ is not None
+    pretrained = isinstance(learner, WithEncoder) and learner.pretrained_
     return "frozen" if pretrained else "random"
 
 

@@ -14,8 +14,10 @@ from PIL import Image
 from scale._errors import InputError, ScaleError
 from scale._names import did_you_mean
 from scale.data import DATASETS, card_for, image_files
+from scale.data.video import SUFFIXES as VIDEOS
 from scale.data.webdataset import first_images
 from scale.methods import METHODS, Learner
+from scale.models import is_pretrained, read_pretrained
 from scale.runs.config import RunConfig
 
 OWN_SIDE = 64
@@ -79,12 +81,14 @@ def default_stream_batch(dataset: str) -> int:
     return card_for(dataset).stream_batch
 
 
-def default_image_size(dataset: str) -> int | None:
+def default_image_size(dataset: str, params: Mapping[str, Any] | None = None) -> int | None:
     """Return the default side that images are resized to; None keeps their size.
 
-    Only images of a user's own folder or shards are resized, if the first is larger than 64 pixels
-    a side.
+    Only images of a user's own folder, shards or video are resized, if the first is larger than 64
+    pixels a side, or than the side that suits the pretrained weights among `params`.
     """
+    if Path(dataset).is_file() and Path(dataset).suffix.lower() in VIDEOS:
+        return _largest_side(params or {})
     files: list[Path | io.BytesIO] = []
     with contextlib.suppress(ScaleError, OSError):  # `load_dataset` reports it
         files = [*(image_files(dataset) or ())[:LOOKED_AT]]
@@ -93,8 +97,20 @@ def default_image_size(dataset: str) -> int | None:
     for file in files:
         unreadable = (OSError, ValueError, Image.DecompressionBombError)
         with contextlib.suppress(*unreadable), Image.open(file) as image:
-            return OWN_SIDE if min(image.size) > OWN_SIDE else None
+            largest = _largest_side(params or {})
+            return largest if min(image.size) > largest else None
     return None
+
+
+def _largest_side(params: Mapping[str, Any]) -> int:
+    """Return the side that images of a user's own folder are resized to if they are larger."""
+    encoder = params.get("encoder")
+    if not is_pretrained(encoder):
+        return OWN_SIDE
+    suited = params.get("encoder_side") or OWN_SIDE
+    with contextlib.suppress(ScaleError):  # a learner that exists needs the file no more
+        suited = params.get("encoder_side") or read_pretrained(str(encoder))[0].least_side
+    return max(OWN_SIDE, suited)
 
 
 def parameter_names(method: type[Learner]) -> set[str]:
@@ -104,11 +120,12 @@ def parameter_names(method: type[Learner]) -> set[str]:
 
 def complete(config: RunConfig) -> RunConfig:
     """Return `config` with all parameters, the stream batch and the image size written out."""
+    params = parameters(config.method, config.dataset, given=config.params)
     return dataclasses.replace(
         config,
-        params=parameters(config.method, config.dataset, given=config.params),
+        params=params,
         stream_batch=config.stream_batch or default_stream_batch(config.dataset),
-        image_size=config.image_size or default_image_size(config.dataset),
+        image_size=config.image_size or default_image_size(config.dataset, params),
     )
 
 

@@ -23,6 +23,7 @@ from scale.runs.health import describe_batch
 from scale.runs.interrupt import IN_STREAM, Interrupts, RunInterrupted
 from scale.runs.mark import refuse_edited
 from scale.runs.measure import measure, measure_floors, summarise
+from scale.runs.memory_sample import keep_memory, sampled
 from scale.runs.meter import Meter
 from scale.runs.metrics import MetricsFile
 from scale.runs.probe import announce
@@ -188,6 +189,8 @@ def _observe(
     metrics.append(record)
     display.batch(record)
     if number in due:
+        if number in sampled(due):
+            keep_memory(setting, out)
         display.evaluation(measure(setting, out, metrics, full=number == len(stream)))
 
 

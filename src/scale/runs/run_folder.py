@@ -78,7 +78,7 @@ def parse_json(content: bytes) -> dict[str, Any]:
 
 def sweep(folder: Path) -> None:
     """Delete the unfinished files that killed processes left in a run's folder."""
-    for place in (folder, folder / "checkpoints", folder / "embeddings"):
+    for place in (folder, *(folder / name for name in ("checkpoints", "embeddings", "memory"))):
         for part in place.glob(".*.part"):
             part.unlink(missing_ok=True)
 

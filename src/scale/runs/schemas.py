@@ -10,35 +10,51 @@ from typing import Annotated, Any
 
 import msgspec
 
-from scale.evaluate import MEASURES
+from scale.evaluate import MEASURES, Measure
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
 
 
 class Guard(msgspec.Struct):
     """`scale.evaluate.Guard` in a record."""
 
-    score: float
-    start_score: float
+    score: Percent
+    start_score: Percent
     images: Positive
-    encoder_score: float | None = None
+    encoder_score: Percent | None = None
+    better: bool = False
+    encoder_better: bool = False
+
+
+def _value(measure: Measure) -> Any:
+    """Return the type of a measure: a number in its range."""
+    signed = measure.unit == "points" or measure.name == "ari"
+    least = -100.0 if signed else 0.0
+    most = 100.0 if measure.unit in ("%", "points") else None
+    return Annotated[float, msgspec.Meta(ge=least, le=most)] | msgspec.UnsetType
 
 
 Measures = msgspec.defstruct(
     "Measures",
-    [(name, float | msgspec.UnsetType, msgspec.UNSET) for name in MEASURES],
+    [(name, _value(measure), msgspec.UNSET) for name, measure in MEASURES.items()],
     namespace={"__doc__": "Measures by name."},
     kw_only=True,
 )
 
 
-class Evaluation(Measures):  # type: ignore[misc, valid-type]
+class Measured(Measures, kw_only=True):  # type: ignore[misc, valid-type, call-arg]
+    """The measures of features, and what is measured by class and without labels."""
+
+    knn_per_class: list[Percent] = msgspec.field(default_factory=list)
+    guard: Guard | None = None
+
+
+class Evaluation(Measured, kw_only=True):  # type: ignore[call-arg]
     """An evaluation in metrics.jsonl."""
 
     position: Count
-    knn_per_class: list[float] = msgspec.field(default_factory=list)
-    guard: Guard | None = None
 
 
 class Batch(msgspec.Struct, kw_only=True):
@@ -58,10 +74,10 @@ LINES: dict[str, type[msgspec.Struct]] = {"batch": Batch, "evaluation": Evaluati
 class Floors(msgspec.Struct):
     """The content of floors.json, under one name."""
 
-    floors: Annotated[dict[str, Measures], msgspec.Meta(min_length=1)]  # type: ignore[valid-type]
+    floors: Annotated[dict[str, Measured], msgspec.Meta(min_length=1)]
 
 
-class Summary(Measures):  # type: ignore[misc, valid-type]
+class Summary(Measured):
     """The content of summary.json."""
 
     dataset: str = ""
@@ -71,9 +87,7 @@ class Summary(Measures):  # type: ignore[misc, valid-type]
     images: Count = 0
     batches: int = 0
     collapsed: bool = False
-    knn_per_class: list[float] = msgspec.field(default_factory=list)
-    guard: Guard | None = None
-    floors: dict[str, Measures] = msgspec.field(default_factory=dict)  # type: ignore[valid-type]
+    floors: dict[str, Measured] = msgspec.field(default_factory=dict)
     timing: dict[str, float] = msgspec.field(default_factory=dict)
 
 

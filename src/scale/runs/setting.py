@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from scale._errors import InputError, NoSplitError
+from scale._names import shown
 from scale.data import ImageSet, load_dataset
 from scale.evaluate import Evaluator, Protocol, draw_evaluation_sets, hold_out, protocol_for
 from scale.methods import METHODS, Learner
@@ -93,6 +94,8 @@ def prepare(
     splits
         Result of `load_splits`; by default it is called.
     """
+    if splits is not None and not (isinstance(splits, tuple) and len(splits) == 3):
+        raise InputError(f"splits must be what load_splits returned, got {shown(splits)}")
     train, test, why = splits or load_splits(config, progress)
     learner = learner or make_learner(config)
     _refuse_unfit(config, learner, train, test)

@@ -33,6 +33,7 @@ LEFT_OUT = {
     "scale.runs.display": "shows a run",
     "scale.runs.interrupt": "stops a run",
     "scale.runs.mark": "refuses an edited config",
+    "scale.runs.memory_sample": "keeps images for the report",
     "scale.runs.meter": "measures time and memory",
     "scale.runs.parameters": "merges defaults; the record has all parameters",
     "scale.runs.probe": "measures what a run costs",
@@ -150,14 +151,15 @@ def _facts(module: str, path: Path) -> _Facts:
     tree = _Counted().visit(ast.parse(path.read_bytes()))
     found: list[tuple[str, str | None]] = []
     whole = set()  # modules imported by `import x`, whose attributes count as imports
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    for node in nodes:
         if isinstance(node, ast.ImportFrom):
             home = _absolute(node, module, is_package=path.name == "__init__.py")
             found += [(home, one.name) for one in node.names]
         elif isinstance(node, ast.Import):
             found += [(one.name, None) for one in node.names]
             whole |= {one.name.split(".")[0] for one in node.names}
-    for node in ast.walk(tree):
+    for node in nodes:
         chain = _chain(node) if isinstance(node, ast.Attribute) else []
         if chain and chain[0] in whole:
             found.append((".".join(chain[:-1]), chain[-1]))
@@ -229,7 +231,8 @@ class _Textless(ast.NodeTransformer):
 def _text(node: object) -> str:
     """Return a tree as a text that is the same in every version of Python."""
     if isinstance(node, ast.AST):
-        fields = [(name, value) for name, value in ast.iter_fields(node) if name not in _IGNORED]
+        names = (name for name in node._fields if name not in _IGNORED)
+        fields = [(name, getattr(node, name, None)) for name in names]
         told = [f"{name}={_text(value)}" for name, value in fields if value not in (None, [])]
         return f"{type(node).__name__}({','.join(told)})"
     if isinstance(node, list):

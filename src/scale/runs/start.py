@@ -11,6 +11,7 @@ import msgspec
 from torch import Tensor
 
 from scale._errors import InputError
+from scale._files import as_path
 from scale._schema import read_table
 from scale._tensors import read_tensors
 from scale.methods import METHODS, Learner, restore
@@ -125,7 +126,7 @@ def _refuse_other_method(method: str, start: Start) -> None:
 
 
 def _file_in(source: Path) -> Path:
-    if not source.is_dir():
+    if not as_path("a learner to start from", source).is_dir():
         return source
     if (source / LEARNER).is_file():
         return source / LEARNER

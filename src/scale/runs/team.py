@@ -25,7 +25,7 @@ from torch import Tensor
 from scale._errors import InputError, ScaleError
 from scale._text import shell_line
 from scale.evaluate import Protocol
-from scale.methods.core.group import Group
+from scale.methods.core.group import Group, make_group
 from scale.runs.config import RunConfig
 from scale.runs.setting import Setting, prepare
 
@@ -113,7 +113,7 @@ class Team:
         self.on_gpu = device.startswith("cuda")
         if self.on_gpu:
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-        dist.init_process_group("nccl" if self.on_gpu else "gloo", timeout=PATIENCE)
+        make_group("nccl" if self.on_gpu else "gloo", timeout=PATIENCE)
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         self._waiting = self.rank == 0  # the others wait for their work
 

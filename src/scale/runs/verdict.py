@@ -13,6 +13,7 @@ from scale.runs.metrics import read_metrics
 
 YES, SOME, UNCLEAR, NO, UNKNOWN = "yes", "some", "not clearly", "no", "unknown"
 MANY = 10**12  # images, if their number is not known: then every difference counts
+EASY = 90.0  # a score of the start above which the final one shows little
 
 
 class Verdict(NamedTuple):
@@ -92,6 +93,8 @@ def _by_floors(knn: float, floors: dict[str, float], images: int) -> tuple[str, 
 def _compared(score: float, other: float, images: int, told: str) -> tuple[str, str]:
     if _is_above(score, other, images):
         return YES, f"It learned: {told}"
+    if other >= EASY:
+        return UNCLEAR, f"It is unclear whether it learned, as little was left to gain: {told}"
     if score > other:
         return UNCLEAR, f"It did not clearly learn: {told}"
     return NO, f"It learned nothing useful: {told}"

@@ -28,11 +28,15 @@ export const byId = (id) => document.getElementById(id);
 /** Return a colour of the theme, for canvases. */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** Call `action` when the theme changes from light to dark or back; return a function that ends it. */
+// Paper is white: theme.css has no dark colours while the page is printed.
+addEventListener("beforeprint", () => { document.documentElement.dataset.paper = ""; });
+addEventListener("afterprint", () => { delete document.documentElement.dataset.paper; });
+
+/** Call `action` when the theme changes from light to dark or back, also for paper; return a function that ends it. */
 export function onTheme(action) {
-  const query = matchMedia("(prefers-color-scheme: dark)");
-  query.addEventListener("change", action);
-  return () => query.removeEventListener("change", action);
+  const sources = [[matchMedia("(prefers-color-scheme: dark)"), "change"], [globalThis, "beforeprint"], [globalThis, "afterprint"]];
+  for (const [source, event] of sources) source.addEventListener(event, action);
+  return () => { for (const [source, event] of sources) source.removeEventListener(event, action); };
 }
 
 // Told apart by people with any colour vision as far as eight can be; grey is for the unnamed.
@@ -44,8 +48,12 @@ const order = new Map();
 /** Return the colour of a name; it is the same on all screens. */
 export function nameColour(name) {
   if (!name || name === "unknown") return colour("--muted");
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   if (!order.has(name)) order.set(name, order.size);
-  const at = order.get(name), palette = dark ? DARK : LIGHT;
-  return palette[at] ?? `hsl(${Math.round((at * 137.5) % 360)} 55% ${dark ? 70 : 38}%)`;
+  return paletteColour(order.get(name));
+}
+
+/** Return colour number `at` of the palette, in the current theme. */
+export function paletteColour(at) {
+  const dark = !("paper" in document.documentElement.dataset) && matchMedia("(prefers-color-scheme: dark)").matches;
+  return (dark ? DARK : LIGHT)[at] ?? `hsl(${Math.round((at * 137.5) % 360)} 55% ${dark ? 70 : 38}%)`;
 }

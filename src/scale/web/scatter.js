@@ -7,7 +7,8 @@ const STEP = 60; // pixels that an arrow key moves the map
 /**
  * Draw points [{id, x, y, colour}].
  * `onhover(point | null, left, top)`, `onopen(point)`, `onselect(points)` tell what the person does.
- * Returns {element, update(points), mark(ids), reset(), close()}.
+ * Without `onselect` there is no lasso, and the wheel zooms with Ctrl only, so that a page with several maps scrolls.
+ * Returns {element, update(points), mark(ids), show(id | null), reset(), close()}.
  */
 export function scatter({ label, points, onhover, onopen, onselect }) {
   const canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": label });
@@ -39,7 +40,7 @@ export function scatter({ label, points, onhover, onopen, onselect }) {
     canvas.setPointerCapture(event.pointerId);
     const at = where(canvas, event);
     state.at = { from: at, last: at, moved: false };
-    state.lasso = event.shiftKey || event.pointerType === "touch" || state.zoom === 1 ? [at] : null;
+    state.lasso = !onselect ? null : event.shiftKey || event.pointerType === "touch" || state.zoom === 1 ? [at] : null;
   });
   canvas.addEventListener("pointermove", (event) => {
     const at = where(canvas, event);
@@ -70,6 +71,7 @@ export function scatter({ label, points, onhover, onopen, onselect }) {
   canvas.addEventListener("pointercancel", () => { state.at = state.lasso = null; redraw(); });
   canvas.addEventListener("pointerleave", () => { if (!state.at) point(null); });
   canvas.addEventListener("wheel", (event) => {
+    if (!onselect && !event.ctrlKey) return;
     event.preventDefault();
     zoom(Math.exp(-event.deltaY / 400), ...where(canvas, event));
   }, { passive: false });
@@ -89,9 +91,10 @@ export function scatter({ label, points, onhover, onopen, onselect }) {
   const reset = () => { Object.assign(state, { zoom: 1, left: 0, top: 0 }); redraw(); };
   const watcher = new ResizeObserver(() => { keepInside(canvas, state); redraw(); });
   watcher.observe(canvas);
-  const end = onTheme(redraw);
+  const end = onTheme(() => draw(canvas, state));
   return {
     element,
+    show(id) { state.near = state.points.find((one) => one.id === id) ?? null; redraw(); },
     update(newPoints) { state.points = newPoints; state.near = null; redraw(); },
     mark(ids) { state.marked = new Set(ids); redraw(); },
     zoom: (factor) => zoom(factor, canvas.clientWidth / 2, canvas.clientHeight / 2),
@@ -149,7 +152,7 @@ function draw(canvas, state) {
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.fillStyle = colour("--ground");
   pen.fillRect(0, 0, width, height);
-  const radius = state.points.length > 3000 ? 2.5 : 4;
+  const radius = state.points.length > 3000 ? 2.5 : width < 400 ? 3 : 4;
   pen.globalAlpha = state.points.length > 3000 ? 0.6 : 0.85;
   for (const point of state.points) dot(pen, place(canvas, state, point), radius, point.colour);
   pen.globalAlpha = 1;

@@ -10,7 +10,7 @@ import pytest
 from tests.live.service.conftest import Page
 
 pytestmark = pytest.mark.slow
-EXAMPLES = 12  # requests for each route
+EXAMPLES = 8  # requests for each route
 ENDLESS = "/updates"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from scale.evaluate import Guard
 from scale.live import WatchConfig, Watcher
 from scale.live.knowledge import Knowledge
 from scale.live.service import Server, make_app
@@ -117,6 +118,13 @@ def test_now_follows_the_learner_by_itself(browser: Any, camera: Camera):
     wait(browser, LAST, last)
 
 
+def test_now_shows_the_guard_in_percent(browser: Any, camera: Camera):
+    camera.watcher.guard = Guard(41.0, 22.3, images=512).to_json()
+    show(browser, camera.server.url, "now")
+    said = "finds 41 % of views again, untrained 22.3 %"
+    wait(browser, "document.querySelector('.tiles')?.textContent.includes(arguments[0])", said)
+
+
 def test_two_browsers_follow_the_same_learner(browser: Any, camera: Camera, tmp_path: Path):
     with chromium(tmp_path / "second") as second:
         for one in (browser, second):
@@ -167,12 +175,24 @@ def test_a_hostile_name_is_only_text(browser: Any, camera: Camera):
     camera.knowledge.unname([5])
 
 
-def test_a_group_is_named_as_a_whole(browser: Any, camera: Camera):
+SHOW_ALL = """
+[...document.querySelectorAll('.group')].some((group) => {
+  const buttons = [...group.querySelectorAll('button')];
+  buttons.find((one) => one.textContent.startsWith('Show all'))?.click();
+  return group.querySelectorAll('.cell').length > 12;
+})
+"""
+
+
+def test_a_group_shows_all_its_images_and_is_named_as_a_whole(browser: Any, camera: Camera):
     show(browser, camera.server.url, "groups")
+    wait(browser, SHOW_ALL.strip())
     wait(browser, "document.querySelector('.scatter canvas').width > 0")
-    form = browser.find_element("css selector", ".group form")
-    form.find_element("css selector", "input").send_keys("grouped")
-    form.find_element("css selector", "button").click()
+    # In one step, because the page may draw its groups anew at any time.
+    browser.execute_script(
+        "const form = document.querySelector('.group form');"
+        "form.elements.name.value = 'grouped'; form.requestSubmit();"
+    )
     wait(browser, "document.querySelector('.toast')?.textContent.includes('named grouped')")
     found = camera.watcher.store.query("SELECT COUNT(*) FROM names WHERE name = 'grouped'")
     assert found[0][0] >= 3

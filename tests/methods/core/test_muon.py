@@ -38,6 +38,14 @@ def test_the_gram_matrix_gives_what_the_iterations_on_the_matrix_give():
     torch.testing.assert_close(orthogonalised(matrix).double(), x, atol=1e-4, rtol=0)
 
 
+@pytest.mark.parametrize("columns", [24, 90])
+def test_bf16_gives_about_what_fp32_gives(columns):
+    matrix = normal(24, columns) @ torch.logspace(0, -2, columns).diag()
+    coarse, fine = orthogonalised(matrix, torch.bfloat16), orthogonalised(matrix)
+    assert coarse.dtype == torch.float32
+    assert (coarse - fine).norm() < 0.1 * fine.norm()
+
+
 def test_no_gradient_gives_no_step():
     assert orthogonalised(torch.zeros(3, 5)).abs().max() == 0
 
@@ -75,6 +83,24 @@ def test_a_convolution_is_a_matrix_with_a_row_for_each_channel():
     for weight in (kernel, matrix):
         Muon([weight], lr=0.1).step()
     torch.testing.assert_close(kernel.flatten(1), matrix)
+
+
+def test_columns_without_a_gradient_change_nothing_and_stay():
+    grads = [normal(8, 4, seed=step) for step in range(3)]
+    whole, centre = normal(8, 4, 3, 3).requires_grad_(), normal(8, 4).requires_grad_()
+    start = whole.detach().clone(), centre.detach().clone()
+    optimizers = Muon([whole], lr=0.1), Muon([centre], lr=0.1)
+    for grad in grads:
+        whole.grad, centre.grad = torch.zeros_like(whole), grad
+        whole.grad[:, :, 1, 1] = grad
+        for optimizer, weight in zip(optimizers, (whole, centre), strict=True):
+            rows, columns = weight.flatten(1).shape
+            optimizer.param_groups[0]["lr"] = 0.1 / max(1.0, rows / columns) ** 0.5
+            optimizer.step()
+    moved, alone = whole.detach() - start[0], centre.detach() - start[1]
+    torch.testing.assert_close(moved[:, :, 1, 1], alone)
+    moved[:, :, 1, 1] = 0
+    assert moved.abs().max() == 0
 
 
 @pytest.mark.parametrize("batches", [1, 3])

@@ -46,6 +46,13 @@ class Notebook:
         self.lines.append(("close", None))
 
 
+class Leaving(Notebook):
+    """Ends the program at its first option, as some clients do without a login."""
+
+    def config(self, values: dict[str, str]) -> None:
+        raise SystemExit(1)
+
+
 class Broken(Notebook):
     """Fails at its first number."""
 
@@ -58,6 +65,7 @@ def own_loggers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LOGGERS, "_entries", dict(LOGGERS._entries))
     LOGGERS.register("notebook")(Notebook)
     LOGGERS.register("broken")(Broken)
+    LOGGERS.register("leaving")(Leaving)
     Notebook.runs.clear()
 
 
@@ -122,12 +130,14 @@ def test_a_logger_that_fails_is_named_once_and_changes_nothing(
     small_set: Path, tmp_path: Path
 ) -> None:
     told = Lines()
-    finish(small_set, tmp_path / "logged", "broken", "notebook", inside=told)
+    finish(small_set, tmp_path / "logged", "broken", "notebook", "leaving", inside=told)
     finish(small_set, tmp_path / "alone")
     assert told.find("the logger broken failed") == [
         "warning: the logger broken failed (ConnectionError: no server); the run goes on without it"
     ]
+    assert len(told.find("the logger leaving failed (SystemExit: 1)")) == 1
     assert points("batch/", "run-1") == [20, 40, 60, 80, 100, 120]
+    assert not (tmp_path / "alone/loggers.json").exists()
     for name in ("metrics.jsonl", "learner.safetensors"):
         logged, alone = (tmp_path / out / name for out in ("logged", "alone"))
         assert logged.read_bytes() == alone.read_bytes()
@@ -138,7 +148,9 @@ def test_names_are_checked_before_the_run(tmp_path: Path) -> None:
         check_loggers(["tensorbord"])
     Notebook.package = "no_such_package_at_all"
     try:
-        with pytest.raises(InputError, match="needs no_such_package_at_all"):
+        with pytest.raises(
+            InputError, match="needs no_such_package_at_all; run: pip install no_such"
+        ):
             check_loggers(["notebook"])
     finally:
         Notebook.package = "json"

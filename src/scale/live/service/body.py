@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from typing import Any
 
@@ -14,6 +15,7 @@ from scale.live.service.models import Responses
 
 MOST_BYTES = 20 * 2**20
 MOST_PIXELS = 50_000_000
+DIGITS = re.compile("[0-9]{1,12}")
 SECONDS = 60.0
 """How long a body may take to arrive."""
 IMAGE_BODY: dict[str, Any] = {
@@ -36,7 +38,7 @@ _one_at_a_time = threading.Lock()
 async def read_body(request: Request, most: int = MOST_BYTES) -> bytes:
     """Return the body of a request; one that is too large is refused before it is read."""
     declared = request.headers.get("content-length", "0")
-    if not declared.isdecimal() or int(declared) > most:
+    if not DIGITS.fullmatch(declared) or int(declared) > most:
         raise _too_large(most)
     parts: list[bytes] = []
     size = 0

@@ -18,9 +18,10 @@ from scale.methods.core.checks import Count, Fraction, Positive, Weight, check_m
 from scale.methods.core.encoders import WithEncoder
 from scale.methods.core.facts import Costs
 from scale.methods.core.group import Group
+from scale.methods.core.learner import Learner
 from scale.methods.core.muon import Muon
 from scale.methods.core.past import Past
-from scale.methods.core.precision import Precision, chosen, compute_in
+from scale.methods.core.precision import Precision, chosen, compute_in, in_fp32
 from scale.methods.core.seeds import generators
 from scale.methods.core.state import Part, check_trained
 from scale.methods.core.updates import check_finite
@@ -28,7 +29,7 @@ from scale.models import ImageShape, build_projector, default_rng, forward
 
 
 @dataclass(kw_only=True)
-class ContrastiveLearner(WithEncoder):
+class ContrastiveLearner(WithEncoder, Learner):
     """A learner with an encoder and a projector, trained by gradient updates.
 
     A method defines `learn`. It loops over `updates`, which draws two views of every stream image.
@@ -68,9 +69,9 @@ class ContrastiveLearner(WithEncoder):
     """Momentum of the optimiser."""
     weight_decay: Weight = 1e-4
     """Weight decay of the optimiser."""
-    precision: Precision = "fp32"
-    """Numbers that encoder and projector multiply: bf16 is faster where the processor has it, auto
-    uses it there. Weights, losses and memory are always fp32."""
+    precision: Precision = "auto"
+    """Numbers that encoder and projector multiply in updates. bf16 is faster where the processor
+    has it in hardware; auto uses it there. Weights, losses and embeddings are always fp32."""
 
     group_ = cast("Group | None", None)  # not annotated: it is no parameter
 
@@ -116,10 +117,11 @@ class ContrastiveLearner(WithEncoder):
 
     def make_optimizer(self) -> torch.optim.Optimizer:
         """Return a fresh optimiser of the trained parameters."""
-        kind = Muon if self.optimizer == "muon" else torch.optim.SGD
-        return kind(
-            self.trained(), lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay
-        )
+        lr, momentum, decay = self.lr, self.momentum, self.weight_decay
+        if self.optimizer == "muon":
+            dtype = torch.bfloat16 if self.precision_ == "bf16" else torch.float32
+            return Muon(self.trained(), lr=lr, momentum=momentum, weight_decay=decay, dtype=dtype)
+        return torch.optim.SGD(self.trained(), lr=lr, momentum=momentum, weight_decay=decay)
 
     def updates(self, batch: Tensor) -> Iterator[Tensor]:
         """Yield the views of a stream batch, (2n, c, h, w), once for each update.
@@ -211,7 +213,8 @@ class ContrastiveLearner(WithEncoder):
         pixels = resize(batch.to(self.device), self.input_side_)
         self.encoder_.eval()
         try:
-            h: Tensor = self.encoder_(self.normalise(pixels))
+            with in_fp32():
+                h: Tensor = self.encoder_(self.normalise(pixels))
         finally:
             self.encoder_.train()
         return h

@@ -14,25 +14,32 @@ from torch import Tensor, nn
 from scale._errors import DamagedFileError
 from scale._images import resized
 from scale.methods.core.checks import Count, check_memory
-from scale.methods.core.learner import Learner
 from scale.methods.core.pixels import normalisation
 from scale.models import ENCODERS, FORMS, ImageShape, Weights, open_encoder
+from scale.models.stages import is_trained
 
 if TYPE_CHECKING:
+    from scale.methods.core.learner import Learner as Host
+
     EncoderLike = str | nn.Module
 else:  # the command line takes texts only
+    Host = object
     _choices = "|".join([ENCODERS.choices(), *list(FORMS)[1:]])
     EncoderLike = Annotated[str, tyro.conf.arg(metavar=_choices)]
 
 
 @dataclass(kw_only=True)
-class WithEncoder(Learner):
-    """A learner with an encoder; `open_encoder` makes it, and `normalise` its input.
+class WithEncoder(Host):
+    """Adds an encoder to a learner: ``class Mine(WithEncoder, Learner)``.
+
+    `open_encoder` makes it, and `normalise` its input.
 
     Attributes
     ----------
     weights_
         Facts about the pretrained weights that it started from; None without any.
+    pretrained_
+        Whether it started from trained weights: `weights_`, or a module that was trained before.
     pixel_mean_, pixel_std_
         Normalisation of pixels in [0, 1] before the encoder, (1, c, 1, 1) each. Grey images become
         three equal channels where c is 3.
@@ -52,6 +59,7 @@ class WithEncoder(Learner):
     weights, and else that of the views."""
 
     weights_ = cast("Weights | None", None)
+    pretrained_ = False  # not annotated: it is no parameter
 
     def open_encoder(
         self, image_shape: ImageShape, usual_side: int | None, generator: torch.Generator
@@ -67,6 +75,7 @@ class WithEncoder(Learner):
             usual_side=usual_side,
             known=vars(self).get("_known_weights"),
         )
+        self.pretrained_ = self.weights_ is not None or self._brings_trained_module()
         channels = image_shape[0] if self.weights_ is None else len(self.weights_.mean)
         self.view_shape_ = resized((channels, *image_shape[1:]), self.input_side_)
         self.pixel_mean_, self.pixel_std_ = normalisation(self.weights_, channels, self.device)
@@ -74,6 +83,12 @@ class WithEncoder(Learner):
         module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         placed: nn.Module = module.to(self.device)
         return placed
+
+    def _brings_trained_module(self) -> bool:
+        if not isinstance(self.encoder, nn.Module):
+            return False
+        known: bool | None = vars(self).pop("_known_trained", None)  # of a file, for this setup
+        return is_trained(self.encoder) if known is None else known
 
     def normalise(self, pixels: Tensor) -> Tensor:
         """Return the encoder's input from pixels in [0, 1], channels last in memory."""
@@ -83,10 +98,14 @@ class WithEncoder(Learner):
     def describe(self) -> dict[str, Any]:
         described = super().describe()
         weights = self.weights_ or vars(self).get("_known_weights")
+        if isinstance(self.encoder, nn.Module):
+            described["trained_module"] = self.pretrained_
         return described if weights is None else {**described, "weights": weights.to_json()}
 
     def recall(self, description: Mapping[str, Any]) -> None:
         super().recall(description)
+        if isinstance(description.get("trained_module"), bool):
+            self._known_trained = description["trained_module"]
         kept = description.get("weights")
         if kept is None:
             return

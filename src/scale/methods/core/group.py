@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -21,6 +22,14 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from scale._errors import InputError
 from scale.models import never_draws
+
+
+def make_group(backend: str, **options: Any) -> None:
+    """Make torch's default process group."""
+    # Functions of this module keep the group that is there when it is imported. Imported later, it
+    # would keep gloo's threads alive at the end of the process, which then may abort.
+    importlib.import_module("torch.distributed.nn")
+    dist.init_process_group(backend, **options)
 
 
 class Group:
@@ -135,9 +144,13 @@ def _whole_batch_norm(encoder: nn.Module) -> Iterator[None]:
 
 
 def _whole_batch(layer: _BatchNorm, x: Tensor) -> Tensor:
-    """Return a batch normalisation layer's output with the statistics of all processes."""
+    """Return a batch normalisation layer's output with the statistics of all processes.
+
+    Statistics are in fp32 at least, as those of torch's layer are.
+    """
+    wide = x.float() if x.dtype == torch.bfloat16 else x
     y, mean, variance, count = _Normalise.apply(  # type: ignore[no-untyped-call]
-        x, layer.weight, layer.bias, layer.eps
+        wide, layer.weight, layer.bias, layer.eps
     )
     if layer.track_running_stats:
         assert layer.running_mean is not None
@@ -150,7 +163,7 @@ def _whole_batch(layer: _BatchNorm, x: Tensor) -> Tensor:
         unbiased = variance * (count / (count - 1).clamp(min=1))
         layer.running_mean.lerp_(mean, momentum)
         layer.running_var.lerp_(unbiased, momentum)
-    return y  # type: ignore[no-any-return]
+    return y.to(x.dtype)  # type: ignore[no-any-return]
 
 
 class _Normalise(torch.autograd.Function):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeGuard
 
+import torch
 from torch import Tensor, nn
 
 from scale._errors import DamagedFileError, InputError, ScaleError
@@ -67,6 +68,8 @@ def restore(
     origin: str = "the file",
 ) -> Learner:
     """Return the learner with this state and description."""
+    if not isinstance(state, dict) or not all(map(_is_dense, state.values())):
+        raise InputError(f"the state of {origin} must be a dict of dense tensors")
     _check_format(meta, origin)
     params, shape = meta.get("params"), meta.get("image_shape")
     if not isinstance(params, dict) or not _is_shape(shape):
@@ -89,6 +92,10 @@ def restore(
             learner.start((shape[0], shape[1], shape[2]))
     put_state(learner, state, origin)
     return learner
+
+
+def _is_dense(value: object) -> bool:
+    return isinstance(value, Tensor) and value.layout is torch.strided
 
 
 def put_state(learner: Learner, state: dict[str, Tensor], origin: str) -> None:

@@ -32,6 +32,8 @@ class Muon(torch.optim.Optimizer):
         Momentum of matrices.
     weight_decay
         Decoupled weight decay of matrices.
+    dtype
+        Numbers that orthogonalising multiplies: float32 or bfloat16.
 
     Examples
     --------
@@ -48,7 +50,9 @@ class Muon(torch.optim.Optimizer):
         lr: float,
         momentum: float = 0.9,
         weight_decay: float = 0.0,
+        dtype: torch.dtype = torch.float32,
     ) -> None:
+        self.dtype = dtype
         params = list(params)
         matrices = [p for p in params if p.dim() >= 2]
         vectors = [p for p in params if p.dim() < 2]
@@ -77,7 +81,13 @@ class Muon(torch.optim.Optimizer):
         rows, columns = direction.shape
         rate = group["lr"] * max(1.0, rows / columns) ** 0.5
         weight.mul_(1 - group["lr"] * group["weight_decay"])
-        weight.sub_(orthogonalised(direction).view_as(weight), alpha=rate)
+        # A 3 x 3 kernel on a 1 x 1 map has a gradient in its centre only.
+        used = direction.any(0)
+        if used.all():
+            direction = orthogonalised(direction, self.dtype)
+        else:
+            direction[:, used] = orthogonalised(direction[:, used], self.dtype)
+        weight.sub_(direction.view_as(weight), alpha=rate)
 
     def _move_vector(self, vector: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
         state = self.state[vector]
@@ -91,24 +101,31 @@ class Muon(torch.optim.Optimizer):
         vector.addcdiv_(mean, (square / second).sqrt_().add_(EPSILON), value=-group["lr"] / first)
 
 
-def orthogonalised(matrix: Tensor) -> Tensor:
+def orthogonalised(matrix: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     """Return about the nearest orthogonal matrix, U V' of the singular value decomposition.
 
     Newton-Schulz iterations on the Gram matrix of the shorter side: for 512 x 4608 they need less
-    than half of the products of iterations on the matrix itself.
+    than half of the products of iterations on the matrix itself. In bfloat16 the Gram matrix would
+    lose small singular values, so there they are on the matrix.
 
     Parameters
     ----------
     matrix
         (rows, columns)
+    dtype
+        Numbers to multiply; None for those of the matrix.
     """
-    rows, columns = matrix.shape
-    if rows > columns:
-        return orthogonalised(matrix.T).T
-    matrix = matrix / matrix.norm().clamp(min=1e-12)
+    if matrix.shape[0] > matrix.shape[1]:
+        return orthogonalised(matrix.T, dtype).T
+    unit = (matrix / matrix.norm().clamp(min=1e-12)).to(dtype or matrix.dtype)
+    found = _directly(unit) if dtype == torch.bfloat16 else _by_gram(unit)
+    return found.to(matrix.dtype)
+
+
+def _by_gram(matrix: Tensor) -> Tensor:
     a, b, c = COEFFICIENTS
     gram = matrix @ matrix.T  # (rows, rows)
-    eye = torch.eye(rows, dtype=matrix.dtype, device=matrix.device)
+    eye = torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
     product = eye
     for step in range(ITERATIONS):
         factor = torch.addmm(b * gram, gram, gram, alpha=c).add_(eye, alpha=a)
@@ -116,3 +133,11 @@ def orthogonalised(matrix: Tensor) -> Tensor:
         if step < ITERATIONS - 1:
             gram = factor @ gram @ factor
     return product @ matrix
+
+
+def _directly(matrix: Tensor) -> Tensor:
+    a, b, c = COEFFICIENTS
+    for _ in range(ITERATIONS):
+        gram = matrix @ matrix.T
+        matrix = torch.addmm(matrix, torch.addmm(gram, gram, gram, beta=b, alpha=c), matrix, beta=a)
+    return matrix

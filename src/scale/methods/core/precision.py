@@ -1,8 +1,10 @@
-"""The number format that encoders and projectors compute in."""
+"""The number format that encoders and projectors learn in."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import torch
@@ -10,7 +12,7 @@ from torch import Tensor, nn
 
 Precision = Literal["fp32", "bf16", "auto"]
 
-_ENTERED = threading.local()  # the contexts of the passes of each thread
+_ENTERED = threading.local()  # by thread: the contexts of its passes, and whether all are in fp32
 
 
 def chosen(precision: str, device: str) -> str:
@@ -42,8 +44,29 @@ def compute_in(module: nn.Module, precision: str) -> None:
         module.register_forward_hook(_leave, always_call=True)
 
 
+@contextlib.contextmanager
+def in_fp32() -> Iterator[None]:
+    """Within the block, passes of this thread compute in fp32, whatever their precision."""
+    before = getattr(_ENTERED, "fp32", False)
+    _ENTERED.fp32 = True
+    try:
+        yield
+    finally:
+        _ENTERED.fp32 = before
+
+
+def remove_precision(module: nn.Module) -> None:
+    """Undo `compute_in` for a module and all inside it."""
+    for inner in module.modules():
+        for hooks, ours in ((inner._forward_pre_hooks, _enter), (inner._forward_hooks, _leave)):
+            for key in [key for key, hook in hooks.items() if hook is ours]:
+                del hooks[key]
+                inner._forward_hooks_always_called.pop(key, None)
+
+
 def _enter(module: nn.Module, inputs: tuple[Any, ...]) -> None:
-    context = torch.autocast(inputs[0].device.type, torch.bfloat16)
+    enabled = not getattr(_ENTERED, "fp32", False)
+    context = torch.autocast(inputs[0].device.type, torch.bfloat16, enabled=enabled)
     context.__enter__()  # type: ignore[no-untyped-call]
     _ENTERED.__dict__.setdefault("contexts", []).append(context)
 

@@ -10,25 +10,26 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from scale.augment import resize
 from scale.losses import contrastive_loss, dot_products, stream_and_memory_twins
 from scale.methods.core.learner import CHUNK
 from scale.methods.core.state import Part, State
 from scale.methods.readout.start import DIRECTIONS, FEATURES, FEWEST_IMAGES, VIEWS, fit_start, root
-from scale.methods.readout.whitening import Whitening, contrast_whitening
+from scale.methods.readout.whitening import Whitening
 from scale.models import ImageShape
 from scale.models.stages import keep_statistics, train_last_stages
 
 if TYPE_CHECKING:
     from scale.methods.core.replay import Replay as Host
     from scale.methods.dictionary.patch_dictionary import PatchDictionary
+    from scale.methods.readout.readout import Readout
 else:
     Host = object
 
 SLOWER = 0.1  # factor of the learning rate: 0.03 becomes 0.003
 SOFTER = 2.0  # factor of the temperature: 0.1 becomes 0.2
 ANCHOR = 5.0  # weight of the loss that keeps features near the start's
-CHECK_EVERY = 10  # batches between two looks at which parts help
+CHECK_EVERY = 10  # batches between two looks at which parts help, after the first EARLY
+EARLY = (1, 2, 4, 8)  # a first batch may show one class only
 CHECKED = 256  # memory images in such a look
 PATCH_WEIGHTS = (0.0, 0.5, 1.0, 2.0)
 READOUT = 0.7  # length of the read-out block, relative to the features of the encoder
@@ -60,9 +61,7 @@ class FromPretrained(Host):
     if TYPE_CHECKING:  # of the learner
         dictionary_: PatchDictionary | None
         clusters: int
-        readout_images: int
-        ridge: float
-        _patch_image_side: int | None
+        readout_: Readout
 
         def _patch_features(self, batch: Tensor) -> Tensor: ...
 
@@ -70,13 +69,13 @@ class FromPretrained(Host):
         self, image_shape: ImageShape, usual_side: int | None, generator: torch.Generator
     ) -> nn.Module:
         module = super().open_encoder(image_shape, usual_side, generator)
-        if self.weights_ is None:
+        if not self.pretrained_:
             return module
         return train_last_stages(keep_statistics(module))
 
     def make_optimizer(self) -> torch.optim.Optimizer:
         optimizer = super().make_optimizer()
-        if self.weights_ is not None:
+        if self.pretrained_:
             for group in optimizer.param_groups:
                 group["lr"] *= SLOWER
         return optimizer
@@ -85,11 +84,11 @@ class FromPretrained(Host):
         """Make the state of this class, after the learner's own."""
         self.trust_ = torch.tensor([1.0, 0.0])
         self.looked_ = torch.zeros(2)
-        self._maps: tuple[Whitening, Whitening | None] | None = None  # fitted on demand
+        self._of_start: Whitening | None = None  # fitted on demand
 
-    def learn_carefully(self, batch: Tensor, labels: Tensor | None) -> None:
-        """Learn from a batch of the stream."""
-        self._maps = None
+    def update_carefully(self, batch: Tensor, labels: Tensor | None) -> None:
+        """Make the updates of a batch, and take it into memory."""
+        self._of_start = None
         with torch.no_grad():
             start = self.start_features(batch)  # (n, d)
             view = self.augmentation_(batch.to(self.device), self._view_rng)
@@ -98,9 +97,11 @@ class FromPretrained(Host):
             memory_views = self.replay_views()
             self.step(self._careful_losses(stream_views, memory_views, start))
         self.remember(batch, labels, columns=columns)
-        if self.dictionary_ is not None:
-            self.dictionary_.learn(resize(batch, self._patch_image_side))
-        if len(self.memory_) >= FEWEST_IMAGES and self.step_ % CHECK_EVERY == 0:
+
+    def look_at_times(self) -> None:
+        """Look at times which parts help, and say what was found."""
+        due = self.step_ % CHECK_EVERY == 0 or self.step_ + 1 in EARLY
+        if len(self.memory_) >= FEWEST_IMAGES and due:
             with torch.no_grad():
                 self._look()
         learned, patches = self.trust_.tolist()
@@ -158,19 +159,14 @@ class FromPretrained(Host):
 
     def fitted_maps(self) -> tuple[Whitening, Whitening | None]:
         """Return the read-outs of the start's features and of patches, fitted to memory."""
-        if self._maps is None:
-            of_patches = None
-            if self.dictionary_ is not None:
-                images, views = self._views_of(self._spread(self.readout_images), seed=1)
-                sample, seen = (self._in_parts(self._patch_features, x) for x in (images, views))
-                of_patches = contrast_whitening(sample, [seen], self.ridge, self.clusters)
-            self._maps = fit_start(self.memory_, self.device), of_patches
-        return self._maps
+        if self._of_start is None:
+            self._of_start = fit_start(self.memory_, self.device)
+        return self._of_start, self.readout_.map_of("patches", self.device)
 
     def _look(self) -> None:
         """Decide by view retrieval in memory whether learned features and patches help."""
         chosen = self._spread(CHECKED)
-        images, views = self._views_of(chosen, seed=2)
+        images, views = self._views_of(chosen)
         of_start, of_patches = self.fitted_maps()
         start = self.memory_.columns[FEATURES][chosen].to(self.device)
         of_both = [start, self._in_parts(self.start_features, views)]  # of images, and of views
@@ -196,10 +192,10 @@ class FromPretrained(Host):
         count = min(most, len(self.memory_))
         return torch.arange(count) * len(self.memory_) // count
 
-    def _views_of(self, chosen: Tensor, seed: int) -> tuple[Tensor, Tensor]:
+    def _views_of(self, chosen: Tensor) -> tuple[Tensor, Tensor]:
         """Return memory images and one view of each, the same in every call."""
         images = self.memory_.images[chosen].to(self.device)
-        rng = torch.Generator().manual_seed(seed)
+        rng = torch.Generator().manual_seed(2)
         return images, torch.cat([self.augmentation_(x, rng) for x in torch.split(images, CHUNK)])
 
     @staticmethod
@@ -212,8 +208,8 @@ class FromPretrained(Host):
 
     def load_state_dict(self, state: State) -> None:
         super().load_state_dict(state)
-        if self.weights_ is not None:
-            self._maps = None
+        if self.pretrained_:
+            self._of_start = None
 
 
 def _beside(left: Tensor, right: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import Tensor
 
 ALPHA_DRIFT, CUTS = 0.001, (0.25, 0.5, 0.75)
@@ -11,38 +12,34 @@ ROUNDING = 1e-5  # relative differences that are no change
 
 
 def drifts(before: Tensor, now: Tensor) -> bool:
-    """Return whether the mean of a number per image has changed between two batches.
+    """Return whether the mean of features has changed between two batches.
 
-    The numbers of both batches, one after the other, are scaled to [0, 1]. Of the parts that end
-    at a quarter, a half and three quarters, those count whose mean and bound are not below those of
-    all. There is drift if such a part's mean is too far from the mean of all to be chance.
+    The rows of both batches follow each other. The part that ends at a quarter, at a half or at
+    three quarters is compared with all rows: the first of them whose mean and bound are not below
+    those of all. There is drift if its mean is too far from that of all to be chance. So a mean
+    that rises by more than the bounds is no drift, as in the released code.
 
     Parameters
     ----------
     before, now
-        One number for each image, (m,) and (n,).
+        Features of the images of two batches, (m, d) and (n, d).
 
     Examples
     --------
-    >>> import torch
-    >>> same, higher = torch.linspace(0, 1, 100), torch.linspace(5, 6, 100)
-    >>> drifts(same, same), drifts(higher, same)
-    (False, True)
+    >>> same, higher = torch.linspace(0, 1, 100)[:, None], torch.linspace(5, 6, 100)[:, None]
+    >>> drifts(same, same), drifts(higher, same), drifts(same, higher)
+    (False, True, False)
     """
-    values = [*before.tolist(), *now.tolist()]
-    low, high = min(values), max(values)
-    if len(before) == 0 or high - low <= ROUNDING * abs(high):
+    rows = torch.cat([before, now]).double()  # (total, d)
+    total = len(rows)
+    span = rows.amax(0) - rows.amin(0)  # (d,)
+    if len(before) == 0 or float(span.mean()) <= ROUNDING * float(rows.abs().mean()):
         return False
-    scaled = [(value - low) / (high - low) for value in values]
-    total, log = len(scaled), math.log(1 / ALPHA_DRIFT)
-    mean = sum(scaled) / total
-    for cut in CUTS:
-        part = scaled[: int(cut * total)]
-        if not part:
-            continue
-        first = sum(part) / len(part)
-        counts = mean + math.sqrt(log / (2 * total)) <= first + math.sqrt(log / (2 * len(part)))
-        chance = math.sqrt((total - len(part)) / (2 * len(part) * total) * log)
-        if counts and abs(first - mean) >= chance:
-            return True
+    mean, log = rows.mean(0), math.log(1 / ALPHA_DRIFT)
+    for v in (int(cut * total) for cut in CUTS if int(cut * total)):
+        part = rows[:v].mean(0)
+        high = float(part.mean()) + math.sqrt(log / (2 * v))
+        if float(mean.mean()) + math.sqrt(log / (2 * total)) <= high:
+            chance = float(span.mean()) * math.sqrt((total - v) / (2 * v * total) * log)
+            return float((part - mean).abs().mean()) >= chance
     return False

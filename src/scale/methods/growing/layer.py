@@ -9,11 +9,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 ENOUGH = 20  # observations before a unit is pruned
+SMALLEST = 50.0  # a variance may be negative; below minus this, its exponential is cut
 
 
 class Running(nn.Module):
-    """Running mean and deviation of a number, and their least values since the last change."""
+    """The last number, running mean and deviation, and their least values since a change."""
 
+    last: Tensor
     mean: Tensor
     spread: Tensor
     seen: Tensor
@@ -22,7 +24,7 @@ class Running(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        for name in ("mean", "spread", "seen"):
+        for name in ("last", "mean", "spread", "seen"):
             self.register_buffer(name, torch.tensor(0.0, dtype=torch.float64))
         for name in ("least_mean", "least_std"):
             self.register_buffer(name, torch.tensor(torch.inf, dtype=torch.float64))
@@ -34,6 +36,7 @@ class Running(nn.Module):
     def add(self, value: float) -> None:
         """Add a number (Welford)."""
         self.seen += 1
+        self.last.fill_(value)
         gap = value - self.mean
         self.mean += gap / self.seen
         self.spread += gap * (value - self.mean)
@@ -114,6 +117,8 @@ class GrowingLayer(nn.Module):
         h = self.encode(mean)
         self.bias_error.add(float((self.decode(h) - mean).square().mean()))
         self.variance.add(float((self.decode(h.square()) - mean.square()).mean()))
+        if float(self.variance.seen) < ENOUGH:
+            self.variance.begin_again()
 
     def change(self, least: int, generator: torch.Generator) -> int | None:
         """Grow a unit or prune one; return the index of a pruned unit.
@@ -125,16 +130,20 @@ class GrowingLayer(nn.Module):
         generator
             Source of a new unit's weights.
         """
-        k = (math.log(self.depth) + 1) * (1.3 * math.exp(-float(self.bias_error.mean)) + 0.7)
-        if self.bias_error.is_high(k):
+        if self.bias_error.is_high(self._tolerance(self.bias_error)):
             self.bias_error.begin_again()
             self.grow(generator)
             return None
         enough = float(self.variance.seen) >= ENOUGH and int(self.active.sum()) > least
-        if enough and self.variance.is_high(2 * k):
+        if enough and self.variance.is_high(2 * self._tolerance(self.variance)):
             self.variance.begin_again()
             return self.prune()
         return None
+
+    def _tolerance(self, error: Running) -> float:
+        """Return by how many of its least deviations an error may rise; fewer if it is large."""
+        small = math.exp(-float(error.last.clamp(min=-SMALLEST)))
+        return (math.log(self.depth) + 1) * (1.3 * small + 0.7)
 
     @torch.no_grad()
     def grow(self, generator: torch.Generator) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from scale.bench import Record
 from scale.bench.records import read_run
 from scale.evaluate.measures import MEASURES
-from scale.report.groups import Group, make_groups
+from scale.report.groups import Group, floors_of, make_groups
 from scale.report.page.series import rounded
 from scale.report.paired import mean_interval
 
@@ -19,16 +19,19 @@ SHOWN = ("knn", "linear", "acc", "average", "forgetting", "time", "memory")
 
 
 def comparison(folders: Sequence[Path]) -> dict[str, Any]:
-    """Return rows of finished runs over seeds: measures with 95 % intervals, curves, classes."""
+    """Return rows of finished runs over seeds, and of the floors beside them.
+
+    A row has measures with 95 % intervals; that of runs also a curve and classes.
+    """
     records = [read_run(folder) for folder in folders if (folder / "summary.json").is_file()]
     groups = make_groups(records) if records else []
-    titles = {
-        name: MEASURES[name].title for name in SHOWN if any(group.values(name) for group in groups)
-    }
+    shown = [name for name in SHOWN if any(group.values(name) for group in groups)]
     return {
         "unfinished": len(folders) - len(records),
-        "columns": titles,
-        "rows": [_row(group, list(titles)) for group in groups],
+        "columns": {
+            name: {"title": MEASURES[name].title, "unit": MEASURES[name].unit} for name in shown
+        },
+        "rows": [_row(group, shown) for group in (*groups, *floors_of(groups))],
     }
 
 
@@ -36,12 +39,20 @@ def _row(group: Group, names: list[str]) -> dict[str, Any]:
     return {
         "place": f"{group.dataset} {group.stream}",
         "name": group.name,
+        "floor": group.is_floor,
         "seeds": group.seeds,
         "values": {name: _value(group, name) for name in names},
         "curve": _curve(list(group.records.values())),
         "perClass": _per_class(list(group.records.values())),
-        "classes": next(iter(group.records.values())).get("data", {}).get("class_names", []),
+        "classes": _classes(group),
     }
+
+
+def _classes(group: Group) -> list[str]:
+    for record in group.records.values():
+        names: list[str] = record.get("data", {}).get("class_names", [])
+        return names
+    return []
 
 
 def _value(group: Group, name: str) -> dict[str, Any] | None:

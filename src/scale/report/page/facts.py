@@ -11,17 +11,16 @@ import numpy as np
 from scale._errors import ScaleError
 from scale._text import shell_line
 from scale.evaluate.measures import FLOORS, MEASURES
-from scale.report.embedding import project
-from scale.report.page.series import rounded, shrink, thin
-from scale.report.page.sprite import sprite
-from scale.report.run import arrivals, evaluated_images, images_in_memory, read_snapshots
+from scale.report.page.memory import memory_images
+from scale.report.page.pictures import Pictures
+from scale.report.page.series import COLUMNS, rounded, shrink, thin
+from scale.report.run import arrivals
 from scale.runs import RunConfig, code_label, default_parameters, read_metrics
 from scale.runs.config import read_config
 from scale.runs.run_folder import FLOORS_REMEDY, SUMMARY_REMEDY, read_json
+from scale.runs.verdict import verdict
 
-POINTS = 600  # images of the map
-NEIGHBOURS = 8
-MEMORY_IMAGES = 400
+LATE = 0.05  # a class that comes after this share of the stream arrives late
 NOT_LINES = ("kind", "batch", "position", "collapsed", "memory", "memory_before")
 
 
@@ -48,13 +47,16 @@ class Facts:
 
     def collect(self, *, pictures: bool = True) -> dict[str, Any]:
         """Return the facts; `pictures` adds maps, neighbours and images of memory."""
+        shares = self._shares()
         facts = {
             "title": self.title,
             "run": {
                 name: getattr(self.config, name) for name in ("dataset", "stream", "method", "seed")
             },
             "state": self._state(),
-            "command": repeat_command(self.config),
+            "verdict": None if self.summary is None else verdict(self.summary, self.folder).text,
+            "about": self._about(),
+            "command": repeat_command(self.config, self.begun.get("threads")),
             "code": code_label(self.begun),
             "versions": self.begun.get("versions", {}),
             "settings": {**self.config.to_json(), "params": None, **self.config.params},
@@ -67,11 +69,21 @@ class Facts:
             "batches": self._lines(),
             "memory": self._memory(),
             "perClass": self._per_class(),
-            "stream": self._stream(),
+            "stream": self._stream(shares),
+            "arrivals": self._arrivals(shares),
             "timing": {} if self.summary is None else self.summary.get("timing", {}),
         }
         if pictures:
-            facts |= {"maps": self._maps(), "memoryImages": self._memory_images()}
+            found = Pictures(self.folder, self.config, self.missing)
+            before = (self.begun.get("start") or {}).get("images", 0)
+            total = before + self.begun.get("data", {}).get("images", 0)
+            facts |= {
+                "maps": found.maps(),
+                "memoryImages": memory_images(self.folder, found.learner, total, self.missing),
+            }
+        else:
+            own = shell_line(["scale", "report", str(self.folder)])
+            self.missing.append(f"Maps and images in memory are on its own page: {own}")
         return {**facts, "missing": self.missing}
 
     @property
@@ -85,14 +97,46 @@ class Facts:
         if self.summary is not None:
             return f"finished: {total:,} images"
         seen = self.batches[-1]["position"] if self.batches else 0
-        self.missing.append("The run is not finished: there is no summary yet.")
+        self.missing.append(
+            "The run is not finished: this is what it had written, without the measures of its "
+            "end, time and memory."
+        )
         return f"in progress: {seen:,} of {total:,} images"
+
+    def _about(self) -> dict[str, str]:
+        """Return what was run, in a few words each."""
+        data, params = self.begun.get("data", {}), self.config.params
+        shape = " x ".join(map(str, data.get("image_shape", [])))
+        kinds = f", {len(self.names)} classes" if self.names else ", no labels"
+        order = f"{self.config.stream}, batches of {self.config.stream_batch}"
+        learner = [self.config.method]
+        learner += [f"encoder {params['encoder']}"] if "encoder" in params else []
+        if "steps_per_batch" in params:
+            steps = params["steps_per_batch"]
+            learner.append(f"{steps} update{'' if steps == 1 else 's'} per batch")
+        if "memory_size" in params:
+            learner.append(f"memory of {params['memory_size']:,} images")
+        about = {
+            "data": f"{self.config.dataset}: {data.get('images', 0):,} images of {shape}{kinds}",
+            "stream": order,
+            "learner": ", ".join(learner),
+        }
+        if sets := data.get("evaluation"):
+            about["evaluation"] = (
+                f"{sets['eval']:,} images, with {sets['bank']:,} labelled images to compare with"
+            )
+        if start := self.begun.get("start"):
+            about["start"] = f"goes on from {start.get('learner', 'another learner')}"
+        return {**about, "code": code_label(self.begun)}
 
     def _measures(self) -> list[dict[str, Any]]:
         """Return the measures of the end, or of the last evaluation, with those of the floors."""
         last = self.summary or (self.evaluations[-1] if self.evaluations else {})
         if not self.names:
-            self.missing.append("The data has no labels, so accuracy cannot be measured.")
+            self.missing.append(
+                "The data has no labels, so there is no accuracy, no picture of the stream by "
+                "class, and no map of test images."
+            )
         elif not self.evaluations:
             self.missing.append("There is no evaluation yet.")
         return [
@@ -163,57 +207,47 @@ class Facts:
             return None
         return {
             "rows": shrink(np.array([e["knn_per_class"] for e in asked], float).T),
+            "at": [e["position"] for e in asked] if len(asked) <= COLUMNS else None,
             "from": asked[0]["position"],
             "to": asked[-1]["position"],
         }
 
-    def _stream(self) -> dict[str, Any] | None:
+    def _shares(self) -> np.ndarray | None:
+        """Return the share of each class over the stream, (moments, classes)."""
         if not (self.folder / "stream.npy").is_file():
             if self.names:
                 self.missing.append("The picture of the stream (stream.npy) is not there.")
             return None
-        total = self.begun.get("data", {}).get("images", 0)
-        return {"rows": shrink(np.asarray(arrivals(self.folder), float).T), "from": 0, "to": total}
-
-    def _maps(self) -> dict[str, Any] | None:
-        if not list((self.folder / "embeddings").glob("*.npz")):
-            self.missing.append("No embeddings were kept, so there is no map.")
+        try:
+            return np.asarray(arrivals(self.folder), float)
+        except ScaleError as error:
+            self.missing.append(f"The picture of the stream cannot be shown: {error}.")
             return None
-        snapshots = read_snapshots(self.folder)
-        labels = np.asarray(snapshots[-1][2])
-        chosen = np.linspace(0, len(labels) - 1, min(POINTS, len(labels))).astype(int)
-        views = []
-        for title, features, _ in snapshots:
-            places, remark = project(np.asarray(features)[chosen], self.config.seed)
-            low, high = places.min(0), places.max(0)
-            unit = (places - low) / np.where(high > low, high - low, 1)
-            views.append({"title": f"{title}{remark}", "points": np.round(unit, 4).tolist()})
-        images = evaluated_images(self.config, labels)
-        if images is None:
-            self.missing.append("The images of the data are not there any more, or have changed.")
+
+    def _arrivals(self, shares: np.ndarray | None) -> list[list[float]] | None:
+        """Return between which positions each class arrives; None if all arrive all the time."""
+        if shares is None:
+            return None
+        step = self.begun.get("data", {}).get("images", 0) / max(len(shares), 1)
+        there = [np.flatnonzero(column) for column in shares.T]
+        spans = [[float(t[0] * step), float((t[-1] + 1) * step)] if len(t) else [] for t in there]
+        late = any(span and span[0] > LATE * step * len(shares) for span in spans)
+        return spans if late else None
+
+    def _stream(self, shares: np.ndarray | None) -> dict[str, Any] | None:
+        if shares is None:
+            return None
         return {
-            "views": views,
-            "labels": labels[chosen].tolist(),
-            "sprite": None if images is None else sprite(images[chosen]),
-            "neighbours": _nearest(np.asarray(snapshots[-1][1])[chosen]).tolist(),
+            "rows": shrink(shares.T),
+            "from": 0,
+            "to": self.begun.get("data", {}).get("images", 0),
         }
 
-    def _memory_images(self) -> dict[str, Any] | None:
-        try:
-            images = images_in_memory(self.folder)
-        except ScaleError as error:
-            self.missing.append(f"The learner cannot be read: {error}.")
-            return None
-        if images is None or len(images) == 0:
-            return None
-        chosen = np.linspace(0, len(images) - 1, min(MEMORY_IMAGES, len(images))).astype(int)
-        return {"sprite": sprite(images[chosen]), "held": len(images)}
 
-
-def repeat_command(config: RunConfig) -> str:
-    """Return the command that makes this run again."""
+def repeat_command(config: RunConfig, threads: int | None = None) -> str:
+    """Return the command that makes this run again, with the threads that it had."""
     words = ["scale", "run"]
-    given = config.to_json()
+    given = {**config.to_json(), "threads": config.threads or threads}
     defaults = RunConfig().to_json()
     for field in dataclasses.fields(config):
         name, value = field.name, given.get(field.name)
@@ -234,12 +268,3 @@ def _option(name: str, value: object) -> list[str]:
     if isinstance(value, bool):
         return [f"--{option}" if value else f"--no-{option}"]
     return [f"--{option}", str(value)]
-
-
-def _nearest(features: np.ndarray) -> np.ndarray:
-    """Return the indices of the nearest neighbours by cosine of each row, itself left out."""
-    lengths = np.linalg.norm(features, axis=1, keepdims=True)
-    unit = features / np.where(lengths > 0, lengths, 1)
-    similarity = unit @ unit.T
-    np.fill_diagonal(similarity, -np.inf)
-    return np.argsort(-similarity, axis=1, kind="stable")[:, :NEIGHBOURS]

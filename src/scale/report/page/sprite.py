@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-SIDE = 32  # pixels of a cell
+SIDE = 32  # most pixels of a cell
 
 
 def sprite(images: NDArray[np.uint8]) -> dict[str, Any]:
@@ -24,19 +24,20 @@ def sprite(images: NDArray[np.uint8]) -> dict[str, Any]:
     """
     columns = max(1, math.ceil(math.sqrt(len(images))))
     rows = max(1, math.ceil(len(images) / columns))
-    sheet = Image.new("RGB", (columns * SIDE, rows * SIDE))
+    side = min(SIDE, max(images.shape[-2:]))
+    sheet = Image.new("RGB", (columns * side, rows * side))
     for i, image in enumerate(images):
-        sheet.paste(_cell(image), (i % columns * SIDE, i // columns * SIDE))
+        sheet.paste(_cell(image, side), (i % columns * side, i // columns * side))
     out = io.BytesIO()
     sheet.save(out, "WEBP", quality=82)
     data = base64.b64encode(out.getvalue()).decode()
     return {"data": f"data:image/webp;base64,{data}", "columns": columns, "count": len(images)}
 
 
-def _cell(image: NDArray[np.uint8]) -> Image.Image:
+def _cell(image: NDArray[np.uint8], side: int) -> Image.Image:
     pixels = image[0] if image.shape[0] == 1 else image[:3].transpose(1, 2, 0)
     whole = Image.fromarray(np.ascontiguousarray(pixels)).convert("RGB")
-    whole.thumbnail((SIDE, SIDE))
-    cell = Image.new("RGB", (SIDE, SIDE))
-    cell.paste(whole, ((SIDE - whole.width) // 2, (SIDE - whole.height) // 2))
+    whole.thumbnail((side, side))
+    cell = Image.new("RGB", (side, side))
+    cell.paste(whole, ((side - whole.width) // 2, (side - whole.height) // 2))
     return cell

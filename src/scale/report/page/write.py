@@ -14,6 +14,7 @@ from scale.report.page.facts import Facts
 from scale.report.records import run_folders
 
 MOST_RUNS = 60  # with more, their curves are not looked at one by one
+PICTURED = 4  # with more, maps and images of memory are on a run's own page only
 
 
 def write_page(sources: Sequence[Path], out: Path | None = None) -> Path:
@@ -35,8 +36,8 @@ def write_page(sources: Sequence[Path], out: Path | None = None) -> Path:
         title, facts = found[0].title, _page([found[0].collect()])
     else:
         title = f"{len(found)} runs compared"
-        few = found[:MOST_RUNS]
-        facts = _page([one.collect(pictures=False) for one in few], comparison(folders))
+        few, pictures = found[:MOST_RUNS], len(found) <= PICTURED
+        facts = _page([one.collect(pictures=pictures) for one in few], comparison(folders))
         if len(found) > MOST_RUNS:
             facts["left"] = f"Only the first {MOST_RUNS} of {len(found)} runs have a page here."
     write_atomic(target, bundle(title, facts))

@@ -72,7 +72,8 @@ class Logged(Display):
                 self._loggers[name] = LOGGERS[name](self._folder, title, known)
                 self._ids[name] = self._loggers[name].run_id
         with contextlib.suppress(OSError):
-            write_atomic(self._folder / IDS, json.dumps(self._ids, indent=1) + "\n")
+            if self._ids:
+                write_atomic(self._folder / IDS, json.dumps(self._ids, indent=1) + "\n")
         new = [name for name in self._loggers if self._until[name] is not self._last]
         options = {k: v for k, v in config.to_json().items() if k != "params"}
         texts = {name: str(value) for name, value in {**options, **config.params}.items()}
@@ -128,7 +129,7 @@ class Logged(Display):
         """Go on without a logger that fails, and say so once."""
         try:
             yield
-        except Exception as error:  # its own code may raise anything
+        except (Exception, SystemExit) as error:  # its own code may raise anything, or give up
             self._loggers.pop(name, None)
             first = next(iter(str(error).strip().splitlines()), "")
             reason = f"{type(error).__name__}: {first}" if first else type(error).__name__

@@ -27,7 +27,7 @@ class Logger(Protocol):
     """
 
     package: ClassVar[str]
-    """The package that it needs, which must be installed."""
+    """The package that it needs, which must be installed; a logger may leave this out."""
     run_id: str
     """Name of the logger's own run; a resumed run continues it."""
 
@@ -55,6 +55,6 @@ def check_loggers(names: list[str]) -> None:
     for name in names:
         package: Any = getattr(LOGGERS[name], "package", None)
         if isinstance(package, str) and find_spec(package) is None:
-            raise InputError(
-                f"--log {name} needs {package}; run: pip install 'scale-lifelong[{name}]'"
-            )
+            ours = LOGGERS[name].__module__.startswith("scale.")
+            what = f"'scale-lifelong[{name}]'" if ours else package
+            raise InputError(f"--log {name} needs {package}; run: pip install {what}")

@@ -20,6 +20,7 @@ class WandB:
     def __init__(self, folder: Path, name: str, run_id: str | None) -> None:
         import wandb
 
+        mode: Any = os.environ.get("WANDB_MODE") or "offline"  # wandb checks it
         self._image: Any = wandb.Image
         self._run: Any = wandb.init(
             project=os.environ.get("WANDB_PROJECT") or PROJECT,
@@ -27,7 +28,7 @@ class WandB:
             id=run_id,
             resume="allow",
             dir=str(folder),
-            mode=os.environ.get("WANDB_MODE") or "offline",
+            mode=mode,
             settings=wandb.Settings(console="off", silent=True),
         )
         self.run_id: str = self._run.id

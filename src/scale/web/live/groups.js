@@ -94,8 +94,13 @@ function groupCard(group, number) {
     const name = form.elements.name.value.trim();
     if (name) attempt(() => nameImages(group.images, name), form.querySelector("button"));
   });
-  const shown = group.images.slice(0, SHOWN).map((id) => ({ id, taken: null }));
+  const gridOf = (ids) => grid(ids.map((id) => ({ id, taken: null })), { label: `Images of group ${number}`, small: true, note: null });
+  const shown = h("div", {}, gridOf(group.images.slice(0, SHOWN)));
+  const rest = group.images.length <= SHOWN ? null : h("button", { class: "plain", type: "button", onclick: () => {
+    fill(shown, gridOf(group.images));
+    rest.remove();
+  } }, `Show all ${group.images.length}`);
   return h("article", { class: "card group", "aria-label": `Group ${number}` },
     h("div", { class: "row between" }, h("h2", {}, `Group ${number}`), h("span", { class: "muted small" }, count(group.images.length, "image"))),
-    grid(shown, { label: `Images of group ${number}`, small: true, note: null }), form);
+    shown, rest, form);
 }

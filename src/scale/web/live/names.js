@@ -12,11 +12,11 @@ export function names(root, chosen) {
   const table = h("section", { class: "card", "aria-label": "Names" });
   const view = h("section", { class: "card", "aria-label": "Images", hidden: !chosen });
   fill(root, heading("Names", "You name a few images; the others get the name of their neighbours."), table, view);
-  const show = () => {
-    load(table, async () => showTable(table, await get("/names"), chosen));
-    if (chosen) load(view, async () => showImages(view, chosen, await get("/images", { name: chosen, limit: PAGE })));
-  };
-  show();
+  const show = () => Promise.all([
+    load(table, async () => showTable(table, await get("/names"), chosen)),
+    chosen ? load(view, async () => showImages(view, chosen, await get("/images", { name: chosen, limit: PAGE }))) : null,
+  ]);
+  show().then(() => { if (chosen) view.scrollIntoView(); });
   const later = sparingly(10, show);
   return { changed(kinds) { if (kinds.has("names")) show(); else if (kinds.has("images")) later(); } };
 }

@@ -1,7 +1,7 @@
 // Now: the last image, how fast it goes, and how the learner is.
 import { lineChart } from "../chart.js";
 import { fill, h } from "../dom.js";
-import { bytes, count, duration, moment, number, percent } from "../format.js";
+import { bytes, count, duration, moment, number } from "../format.js";
 import { get, thumbnail } from "./api.js";
 import { heading, load, nothing, sparingly } from "./parts.js";
 import { openPicture } from "./picture.js";
@@ -68,7 +68,7 @@ function showTiles(place, status) {
     tile("Queue", number(status.queue?.waiting), status.dropped ? `${number(status.dropped)} dropped` : "none dropped", status.dropped ? "warn" : undefined),
     tile("Updates per batch", number(updates?.now), slower ? `usually ${updates.usual}; images come fast` : null, slower ? "warn" : undefined),
     tile("Loss", number(status.loss), status.effective_rank === null ? null : `effective rank ${number(status.effective_rank)}${status.collapsed ? ", collapsed" : ""}`, status.collapsed ? "bad" : undefined),
-    tile("Guard", guard === null ? "–" : guard.better ? "good" : "no gain", guard === null ? "not measured yet" : `finds ${percent(guard.score)}, untrained ${percent(guard.start_score)}`, guard && !guard.better ? "warn" : undefined),
+    tile("Guard", guard === null ? "–" : guard.better ? "good" : "no gain", guard === null ? "not measured yet" : `finds ${number(guard.score)} % of views again, untrained ${number(guard.start_score)} %`, guard && !guard.better ? "warn" : undefined),
     tile("Drift", status.drift === null ? "–" : number(status.drift, 2), status.drift === null ? "not measured yet" : status.drift > 1 ? "the last images are unlike the past" : "the last images are like the past", status.drift > 1 ? "warn" : undefined),
     tile("Disk", bytes(status.disk_bytes), `${count(status.stored, "image")} stored`),
     tile("Running", duration(status.uptime), status.memory_bytes === null ? null : `${bytes(status.memory_bytes)} of memory`));

@@ -77,7 +77,7 @@ function nameCard(image) {
   return h("section", {},
     h("p", { class: "picture-name" }, image.name ?? "unnamed"),
     h("p", { class: "muted small" }, said),
-    strip("Decided by", image.decided_by ?? []),
+    strip(image.name === "unknown" ? "Nearest that have a name" : "Decided by", image.decided_by ?? []),
     form,
     h("div", { class: "row" },
       h("a", { class: "button", href: `#search/${image.id}`, onclick: () => byId("picture").close() }, "More like this"),

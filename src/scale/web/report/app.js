@@ -13,5 +13,9 @@ function show() {
   if (chosen) { byId("main").focus(); scrollTo(0, 0); }
 }
 
+// Paper has no clicks: what is folded is printed too.
+const folded = () => document.querySelectorAll("details");
+addEventListener("beforeprint", () => { for (const one of folded()) { one.dataset.open = one.open; one.open = true; } });
+addEventListener("afterprint", () => { for (const one of folded()) one.open = one.dataset.open === "true"; });
 addEventListener("hashchange", show);
 show();

@@ -1,8 +1,8 @@
 // Several runs on one page: a table with intervals, the curves together, differences by class.
 import { lineChart } from "../chart.js";
-import { h } from "../dom.js";
+import { fill, h } from "../dom.js";
 import { number } from "../format.js";
-import { legend, section, table } from "./parts.js";
+import { key, section, table } from "./parts.js";
 import { colourOfRow } from "./run.js";
 
 /** Return the elements of the comparison. */
@@ -21,37 +21,48 @@ export function comparePage(facts) {
 
 function onePlace(place, rows, columns) {
   const names = Object.keys(columns);
-  const cells = rows.map((row) => [h("span", {}, h("span", { class: "key", vars: { "--key": colourOfRow(row) } }), row.name), number(row.seeds), ...names.map((name) => value(row.values[name]))]);
+  const cells = rows.map((row) => [h("span", {}, key(() => colourOfRow(row)), row.name), number(row.seeds), ...names.map((name) => value(row.values[name], columns[name].unit))]);
   const curves = rows.filter((row) => row.curve);
   const x = [...new Set(curves.flatMap((row) => row.curve.position))].sort((a, b) => a - b);
   const lines = curves.map((row) => {
     const at = new Map(row.curve.position.map((position, i) => [position, row.curve.knn[i]]));
-    return { label: row.name, css: colourOfRow(row), colour: null, values: x.map((position) => at.get(position) ?? null) };
+    return { label: row.name, css: () => colourOfRow(row), values: x.map((position) => at.get(position) ?? null) };
   });
-  return section(place, "Mean over seeds; in brackets the 95 % confidence interval of the mean, where there are two seeds or more.",
-    table(["features", "seeds", ...names.map((name) => columns[name])], cells, place),
+  for (const row of rows.filter((one) => one.floor && one.values.knn && x.length)) {
+    lines.push({ label: row.name.replace("floor: ", ""), colour: "--muted", dash: [5, 4], values: x.map(() => row.values.knn.mean) });
+  }
+  return section(place, "Mean over seeds; below it the 95 % confidence interval of the mean, where there are two seeds or more. Floors are features that learn nothing.",
+    table(["features", "seeds", ...names.map((name) => `${columns[name].title}${columns[name].unit ? `, ${columns[name].unit}` : ""}`)], cells, place),
     lines.length ? h("h3", {}, "kNN over the stream") : null,
-    lines.length ? legend(lines) : null,
-    lines.length ? lineChart({ title: `kNN over the stream, ${place}`, x, lines, height: 280, over: "images seen" }).element : null,
+    lines.length ? lineChart({ title: `kNN over the stream, ${place}`, x, lines, height: 280, over: "images seen", limits: [0, 100] }).element : null,
     byClass(rows));
 }
 
-function value(one) {
+function value(one, unit) {
   if (!one) return "";
-  return one.low === null ? number(one.mean, 4) : `${number(one.mean, 4)} (${number(one.low, 3)} to ${number(one.high, 3)})`;
+  const shown = (part) => (unit === "%" || unit === "points" ? part.toFixed(1) : number(part));
+  return h("span", {}, shown(one.mean), one.low === null ? null : h("span", { class: "interval" }, `${shown(one.low)} to ${shown(one.high)}`));
 }
 
 function byClass(rows) {
   const found = rows.filter((row) => row.perClass.length);
   if (found.length < 2) return null;
-  const first = found[0];
-  return h("details", { open: true }, h("summary", {}, `Difference by class from ${first.name}, in points of kNN`),
-    table(["class", first.name, ...found.slice(1).map((row) => row.name)], first.classes.map((name, i) => [
-      name, number(first.perClass[i]), ...found.slice(1).map((row) => signed(row.perClass[i] - first.perClass[i])),
+  const place = h("div", {});
+  const show = (from) => {
+    const others = found.filter((row) => row !== from);
+    fill(place, table(["class", from.name, ...others.map((row) => row.name)], from.classes.map((name, i) => [
+      name, from.perClass[i]?.toFixed(1) ?? "–", ...others.map((row) => signed(row.perClass[i] - from.perClass[i])),
     ]), "Difference by class"));
+  };
+  const choice = h("select", { onchange: () => show(found[choice.selectedIndex]) }, found.map((row) => h("option", {}, row.name)));
+  show(found[0]);
+  return h("details", { open: true }, h("summary", {}, "Difference by class, in points of kNN"),
+    h("label", { class: "small muted" }, "from ", choice), place);
 }
 
 function signed(value) {
   if (!Number.isFinite(value)) return "–";
-  return h("span", { class: value < 0 ? "worse" : "better" }, `${value < 0 ? "−" : "+"}${number(Math.abs(value))}`);
+  const size = Math.abs(value).toFixed(1);
+  if (size === "0.0") return size;
+  return h("span", { class: value < 0 ? "worse" : "better" }, `${value < 0 ? "−" : "+"}${size}`);
 }

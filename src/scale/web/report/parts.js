@@ -1,5 +1,5 @@
 // Parts that the page of a run and the comparison share.
-import { h } from "../dom.js";
+import { h, onTheme } from "../dom.js";
 
 /** A section with a title, a sentence and its content. */
 export function section(title, text, ...content) {
@@ -8,10 +8,14 @@ export function section(title, text, ...content) {
     h("h2", { id: `${id}-title` }, title), text ? h("p", { class: "muted small" }, text) : null, ...content);
 }
 
-/** A legend for lines; colours alone are never the only sign. */
-export const legend = (lines) =>
-  h("ul", { class: "legend small" }, lines.map((line) =>
-    h("li", {}, h("span", { class: "key", vars: { "--key": line.css ?? `var(${line.colour})` } }), line.label)));
+/** A small square in the colour that `find` returns, in each theme and on paper. */
+export function key(find) {
+  const element = h("span", { class: "key" });
+  const paint = () => element.style.setProperty("--key", find());
+  onTheme(paint);
+  paint();
+  return element;
+}
 
 /** A table from titles and rows of texts or elements; all columns but the first are numbers. */
 export const table = (titles, rows, caption) =>

@@ -1,0 +1,91 @@
+"""Updates that give every method of an experiment the time of one of them.
+
+    python -m benchmarks.equal_time table1 --dataset mnist --updates 5
+
+prints the section `[updates.mnist]` of an experiment's file. An experiment keeps these numbers, so
+that its runs do not depend on the clock. The time is CPU time of one thread, of a batch and of one
+update, after one batch; a method without updates takes the time that it takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from scale.bench import load_experiment, plan
+from scale.methods import Learner
+from scale.runs import RunConfig, complete, prepare
+from scale.runs.setting import Setting, make_learner
+
+FEW, MANY = 1, 3  # updates of two timed batches; the difference gives the time of one update
+MOST = 200  # updates of a batch
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure the methods of an experiment and print their updates."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("experiment")
+    parser.add_argument("--dataset", required=True)
+    parser.add_argument("--like", default="scale", help="the method whose time all others get")
+    parser.add_argument("--updates", type=int, default=5, help="its updates for each batch")
+    parser.add_argument("--methods", nargs="*", help="only these; default all of the experiment")
+    given = parser.parse_args(argv)
+    torch.set_num_threads(1)
+    chosen = {"dataset": [given.dataset], "stream": ["seq"], "seed": [0]}
+    jobs = plan(load_experiment(given.experiment), chosen)
+    configs = {job.config.method: complete(job.config) for job in jobs}
+    setting = prepare(configs[given.like])
+    batch, update = measure(configs[given.like], setting)
+    budget = batch + given.updates * (update or 0.0)
+    print(f"# A batch of {given.like} with {given.updates} updates: {budget:.2f} s of CPU time.")
+    print(f"[updates.{given.dataset}]")
+    for method in given.methods or configs:
+        config = configs[method]
+        print(line(method, *measure(config, setting), budget), flush=True)
+
+
+def line(method: str, batch: float, update: float | None, budget: float) -> str:
+    """Return the entry of a method, or a comment if it makes no updates.
+
+    Examples
+    --------
+    >>> line("vae", 0.01, 0.05, 0.51)
+    'vae = 10  # 0.05 s each'
+    >>> line("stam", 2.0, None, 0.51)
+    '# stam makes no updates; a batch takes 3.9 times as long'
+    """
+    if update is None:
+        return f"# {method} makes no updates; a batch takes {batch / budget:.1f} times as long"
+    wanted = round((budget - batch) / max(update, 1e-9))
+    return f"{method} = {min(max(wanted, 1), MOST)}  # {update:.2f} s each"
+
+
+def measure(config: RunConfig, setting: Setting) -> tuple[float, float | None]:
+    """Return the seconds of a batch without its updates, and of one update; None if it has none."""
+    learner = make_learner(config)
+    n = setting.stream.batch_size
+    images = np.array(setting.stream.images[setting.stream.order[: 2 * n]])
+    if "steps_per_batch" not in learner.get_params():
+        seconds(learner, images[:n], None)
+        return seconds(learner, images[n:], None), None
+    seconds(learner, images[:n], FEW)
+    few, many = (seconds(learner, images[n:], updates) for updates in (FEW, MANY))
+    update = max(many - few, 0.0) / (MANY - FEW)
+    return max(few - FEW * update, 0.0), update
+
+
+def seconds(learner: Learner, images: np.ndarray, updates: int | None) -> float:
+    """Return the CPU seconds that a learner takes for a batch with this number of updates."""
+    if updates is not None:
+        learner.steps_per_batch = updates  # type: ignore[attr-defined]
+    begin = time.process_time()
+    learner.partial_fit(images)
+    return time.process_time() - begin
+
+
+if __name__ == "__main__":
+    main()
