@@ -23,7 +23,7 @@ from scale.commands.run import Folder, _display
 from scale.runs import LiveDisplay, PlainDisplay, RunConfig, read_metrics, run
 from scale.runs.view import View
 from tests.processes import Started, start
-from tests.runs.conftest import Command, StopAt
+from tests.runs.conftest import Command, Gate, Held, StopAt
 from tests.runs.test_display import config
 from tests.runs.test_resume import assert_same_run
 
