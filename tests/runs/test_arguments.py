@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from scale._errors import InputError
+from scale.data import ImageSet
 from scale.runs import RunConfig, run
 from scale.runs.room import refuse_too_large
 from scale.runs.setting import prepare
@@ -104,6 +105,14 @@ def test_a_batch_that_the_machine_cannot_hold_is_refused(few: RunConfig) -> None
     setting.stream = Stream(many, batch_size=200_000)
     with pytest.raises(InputError, match=r"needs at least .* and this .* GB.*image-size"):
         refuse_too_large(setting)
+
+
+def test_floors_that_the_machine_cannot_hold_are_refused(few: RunConfig) -> None:
+    one = np.zeros((1, 3, 8192, 8192), np.uint8)
+    many = np.broadcast_to(one, (10_000, *one.shape[1:]))  # without their memory
+    images = ImageSet(many, np.arange(10_000) % 2, ("a", "b"), "many", "an array")
+    with pytest.raises(InputError, match=r"the evaluation .* needs at least .*--bank-size"):
+        prepare(few, splits=(images, None, "no test split"))
 
 
 def test_no_pictures_is_remembered(command: Command, unbroken: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from scale.evaluate import Evaluator, Protocol, draw_evaluation_sets, hold_out, 
 from scale.methods import METHODS, Learner
 from scale.runs.config import RunConfig
 from scale.runs.parameters import default_stream_batch, parameters
+from scale.runs.room import refuse_large_evaluation
 from scale.runs.same_data import digests
 from scale.streams import Stream, make_order
 
@@ -110,6 +111,7 @@ def prepare(
         protocol = replace(protocol, bank_size=config.bank_size)
     evaluator = None
     if train.labels is not None:
+        refuse_large_evaluation(train, test, protocol, learner)
         if test is None:
             seed = VALIDATION_SEED if config.validation else config.seed
             train, test = hold_out(train, protocol.eval_per_class, seed)
