@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,16 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     DamagedFileError
         The file is truncated, altered, or not one of ours.
     """
+    tensors, meta, check = open_tensors(path)
+    check()
+    return tensors, meta
+
+
+def open_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any], Callable[[], None]]:
+    """Do as `read_tensors`, and return a function that raises if the content was altered.
+
+    It reads the whole file, which may take place beside other work.
+    """
     path = Path(path)
     check_file(path)
     try:
@@ -66,9 +77,14 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         meta, digest = header["meta"], header["digest"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedFileError(f"{path} is damaged: its header cannot be read; {REMEDY}") from error
-    if digest != _digest(tensors, meta):
-        raise DamagedFileError(f"{path} is damaged: its content is not what was written; {REMEDY}")
-    return tensors, meta
+
+    def check() -> None:
+        if digest != _digest(tensors, meta):
+            raise DamagedFileError(
+                f"{path} is damaged: its content is not what was written; {REMEDY}"
+            )
+
+    return tensors, meta, check
 
 
 def _digest(tensors: dict[str, Tensor], meta: dict[str, Any]) -> str:

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from scale.models import default_rng, forward
+from scale.models import build_encoder, default_rng, forward
+from scale.models._rng import restored_later, source_of
 
 X = torch.linspace(-1, 1, 60).reshape(3, 20)
 DRAWS = {
@@ -64,3 +65,29 @@ def test_a_module_that_draws_does_so_from_the_generator(module):
     first, second = (forward(module, X, torch.Generator().manual_seed(seed)) for seed in (1, 1))
     assert torch.equal(first, second)
     assert not torch.equal(first, forward(module, X, torch.Generator().manual_seed(2)))
+
+
+class Noisy(nn.Linear):
+    """A network of others: its buffer is drawn and not in its state."""
+
+    def __init__(self, image_shape: tuple[int, int, int]) -> None:
+        super().__init__(image_shape[0], 4)
+        self.register_buffer("noise", torch.randn(4), persistent=False)
+
+
+def test_a_network_whose_state_follows_is_built_undrawn_unless_it_is_of_others() -> None:
+    shape, own = (3, 8, 8), torch.Generator().manual_seed(1)
+    with restored_later():
+        restored, _ = build_encoder("cnn", shape, own)
+        with source_of(Noisy, torch.Generator().manual_seed(2)):
+            other = Noisy(shape)
+    with default_rng(torch.Generator().manual_seed(2)):
+        same = Noisy(shape)
+    assert torch.equal(other.noise, same.noise)
+    assert torch.equal(other.weight, same.weight)
+    assert torch.equal(own.get_state(), torch.Generator().manual_seed(1).get_state())
+    drawn, _ = build_encoder("cnn", shape, own)
+    assert not torch.equal(own.get_state(), torch.Generator().manual_seed(1).get_state())
+    restored.load_state_dict(drawn.state_dict())
+    images = torch.linspace(0, 1, 2 * 3 * 64).reshape(2, *shape)
+    assert torch.equal(restored.eval()(images), drawn.eval()(images))

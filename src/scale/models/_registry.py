@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from scale._errors import InputError
 from scale._registry import Registry
-from scale.models._rng import default_rng
+from scale.models._rng import source_of
 
 ImageShape = tuple[int, int, int]  # channels, height, width
 
@@ -38,8 +38,9 @@ def build_encoder(
     elif not isinstance(encoder, str):
         raise InputError(f"encoder must be a registered name or a torch.nn.Module, got {encoder!r}")
     else:
-        with default_rng(generator):
-            module = ENCODERS[encoder](image_shape)
+        factory = ENCODERS[encoder]
+        with source_of(factory, generator):
+            module = factory(image_shape)
     dim = getattr(module, "output_dim", None)
     if isinstance(encoder, str) and isinstance(dim, int):
         return module, dim

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -51,6 +52,28 @@ def default_rng(generator: torch.Generator) -> Iterator[None]:
         yield
 
 
+_RESTORED = ContextVar("restored", default=False)
+
+
+@contextlib.contextmanager
+def restored_later() -> Iterator[None]:
+    """Let networks of this package be built undrawn: their state follows, and drawing is slow."""
+    token = _RESTORED.set(True)
+    try:
+        yield
+    finally:
+        _RESTORED.reset(token)
+
+
+def source_of(
+    factory: object, generator: torch.Generator
+) -> contextlib.AbstractContextManager[None]:
+    """Return the context to build a network in: `default_rng`, or one in which nothing is drawn."""
+    if _RESTORED.get() and str(getattr(factory, "__module__", "")).startswith("scale.models."):
+        return _NothingDrawn()
+    return default_rng(generator)
+
+
 def forward(module: nn.Module, inputs: Tensor, generator: torch.Generator) -> Tensor:
     """Return the module's output; what it draws, as dropout does, comes from `generator`."""
     source = contextlib.nullcontext() if never_draws(module) else default_rng(generator)
@@ -65,6 +88,17 @@ def never_draws(module: nn.Module) -> bool:
         type(part) in NEVER_DRAW or type(part).__module__.startswith("scale.models.")
         for part in module.modules()
     )
+
+
+class _NothingDrawn(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Leaves tensors as they are where they would be filled with random values."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if torch.Tag.nondeterministic_seeded in func.tags and func._schema.is_mutable:
+            return args[0]  # what an in-place operation returns
+        return func(*args, **(kwargs or {}))
 
 
 class _DrawFrom(TorchDispatchMode):  # type: ignore[no-untyped-call]

@@ -12,7 +12,7 @@ from torch import nn
 from scale._errors import InputError
 from scale._images import resized
 from scale.models._registry import ENCODERS, ImageShape, build_encoder
-from scale.models._rng import default_rng
+from scale.models._rng import default_rng, source_of
 from scale.models.hub import TRANSFORMERS, read_hub
 from scale.models.weight_files import Found, find_weights, fit_state, read_weight_file
 from scale.models.weights import IMAGENET, UNKNOWN, Input, Tensors, Weights
@@ -96,7 +96,8 @@ def open_encoder(
         assert isinstance(encoder, str)
         known, state = read_pretrained(encoder)
     suited = side or known.side_for(image_shape)
-    with default_rng(generator):
+    factory = network_of if known.network == TRANSFORMERS else ENCODERS[known.network]
+    with source_of(factory, generator):
         module = network_of(known)
     if state is not None:
         module.load_state_dict(state)

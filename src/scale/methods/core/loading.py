@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -16,10 +17,11 @@ from scale._hub import LEARNER, PREFIX, download
 from scale._images import CHANNELS
 from scale._machine import in_words
 from scale._schema import misfit
-from scale._tensors import read_tensors
+from scale._tensors import open_tensors
 from scale.methods.core.allocation import AtMost
 from scale.methods.core.learner import FORMAT, Learner
 from scale.methods.core.registry import METHODS
+from scale.models._rng import restored_later
 
 OLDER = ("scale-learner-1", "scale-learner-2")
 BESIDE = 2**28  # bytes of one tensor that a learner may make beside its state
@@ -54,8 +56,15 @@ def load(
     origin = str(path)
     if origin.startswith(PREFIX):
         path = download(origin.removeprefix(PREFIX), LEARNER)
-    state, meta = read_tensors(Path(path))
-    return restore(state, meta, encoder=encoder, method=method, device=device, origin=origin)
+    state, meta, check = open_tensors(Path(path))
+    with ThreadPoolExecutor(1) as beside:
+        intact = beside.submit(check)
+        try:
+            learner = _start(state, meta, encoder, method, device, origin)
+        finally:
+            intact.result()  # says that the file is damaged, rather than what follows from it
+    put_state(learner, state, origin)
+    return learner
 
 
 def restore(
@@ -68,6 +77,20 @@ def restore(
     origin: str = "the file",
 ) -> Learner:
     """Return the learner with this state and description."""
+    learner = _start(state, meta, encoder, method, device, origin)
+    put_state(learner, state, origin)
+    return learner
+
+
+def _start(
+    state: dict[str, Tensor],
+    meta: dict[str, Any],
+    encoder: nn.Module | None,
+    method: str | None,
+    device: str,
+    origin: str,
+) -> Learner:
+    """Return the learner of a description, which does not have its state yet."""
     if not isinstance(state, dict) or not all(map(_is_dense, state.values())):
         raise InputError(f"the state of {origin} must be a dict of dense tensors")
     _check_format(meta, origin)
@@ -88,9 +111,8 @@ def restore(
         learner = made_by(**params)
         learner.recall(meta)
         # Every tensor of the state is in the file, so no larger one can belong to it.
-        with AtMost(max(size, BESIDE), f"its file holds {in_words(size)}"):
+        with AtMost(max(size, BESIDE), f"its file holds {in_words(size)}"), restored_later():
             learner.start((shape[0], shape[1], shape[2]))
-    put_state(learner, state, origin)
     return learner
 
 

@@ -22,17 +22,22 @@ class Past:
 
     Attributes
     ----------
-    model
-        Frozen encoder and projector, one after the other.
     group
         The processes that divide the work; None if this one is alone.
     """
 
     def __init__(self, encoder: nn.Module, projector: nn.Module) -> None:
         self._present = nn.Sequential(encoder, projector)
-        self.model = deepcopy(self._present).eval().requires_grad_(False)
+        self._frozen: nn.Sequential | None = None  # made when it is needed: embedding needs none
         self.group: Group | None = None
         self._stream: tuple[Tensor, Tensor] | None = None  # views and their features
+
+    @property
+    def model(self) -> nn.Sequential:
+        """The frozen encoder and projector, one after the other."""
+        if self._frozen is None:
+            self._frozen = deepcopy(self._present).eval().requires_grad_(False)
+        return self._frozen
 
     @property
     def encoder(self) -> nn.Module:
