@@ -65,13 +65,16 @@ def restored_later() -> Iterator[None]:
         _RESTORED.reset(token)
 
 
-def source_of(
-    factory: object, generator: torch.Generator
-) -> contextlib.AbstractContextManager[None]:
-    """Return the context to build a network in: `default_rng`, or one in which nothing is drawn."""
-    if _RESTORED.get() and str(getattr(factory, "__module__", "")).startswith("scale.models."):
-        return _NothingDrawn()
-    return default_rng(generator)
+@contextlib.contextmanager
+def source_of(factory: object, generator: torch.Generator) -> Iterator[None]:
+    """Let a network draw its weights from `generator`, or not at all if that is enough."""
+    ours = str(getattr(factory, "__module__", "")).startswith("scale.models.")
+    if _RESTORED.get() and ours:
+        with _NothingDrawn():  # type: ignore[no-untyped-call]
+            yield
+    else:
+        with default_rng(generator):
+            yield
 
 
 def forward(module: nn.Module, inputs: Tensor, generator: torch.Generator) -> Tensor:
