@@ -105,7 +105,8 @@ def test_images_of_one_segment_are_positives():
     stream, memory = (torch.randn(n, 1, 28, 28, generator=generator) for n in (6, 8))
     segments = torch.tensor([4, 4, 9, 9])
     found = learner.losses(stream, memory, segments)
-    z = learner.projector_(learner.encoder_(torch.cat([stream, memory])))[6:]
+    h = learner.encoder_(torch.cat([stream, memory]))
+    z = learner.heads_["segment_projector"](h[6:])
     positives = label_positives(torch.tensor([4, 4, 9, 9, 4, 4, 9, 9]))
     expected = contrastive_loss(dot_products(z), positives, learner.tau)
     torch.testing.assert_close(found["temporal"], expected)

@@ -27,14 +27,17 @@ class CMP(ContrastiveLearner):
     memory, and nothing but the views acts against forgetting.
 
     Read in the authors' code: the SimSiam form, both losses, their weights 200 and 1, and eps 0.2.
-    The number of views in their runs was not found; 20 is the code's default for a related method.
-    Ours: 8 views, unit length, the projector and the views of the other methods here.
+    Its settings for CIFAR-100 are the preset ``cifar100``: 20 views and other weights, with
+    batches of 10 images and one update each. Ours: 8 views, unit length, the projector, the views
+    and the learning rate of the other methods here.
 
     References
     ----------
     Cignoni, Cossu, Gomez-Villa, van de Weijer and Carta (2025), Replay-free Online Continual
     Learning with Self-Supervised MultiPatches, ESANN.
     """
+
+    presets: ClassVar = {"cifar100": {"patches": 20, "similarity": 100.0, "coding": 3.0}}
 
     tau: ClassVar[float] = 1.0  # type: ignore[misc]  # no parameter: there is no softmax
     patches: Annotated[int, Range(least=2)] = 8

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from scale._numbers import Range
@@ -32,19 +33,23 @@ class Storyboard(Replay, ContrastiveLearner):
 
     The last images are a short memory in the order of time. After each batch it is cut into
     segments where the features change. What leaves it goes to a long memory, a reservoir, and
-    keeps its segment. Positives of the second loss are all replayed views of the same segment. It
-    is made for video; on a shuffled stream, segments mean nothing.
+    keeps its segment. Positives of the second loss are all replayed views of the same segment, on
+    a projector of its own. It is made for video; on a shuffled stream, segments mean nothing.
 
-    From the paper's abstract, its web page and third-party notes: the two memories, greedy
-    segmentation by cosine similarity inside of segments, contrast of frames and of segments. Sizes,
-    weights and the exact objective were not found. Ours: the value of a segment is its sum of
-    similarities over its length; shares of memory, length of segments and weight; half of the
-    replayed images come from each memory; one projector for both losses.
+    Read in the released code: the two memories, a tenth of the images in the short one, greedy
+    segmentation by the sum of cosine similarities within a segment over its length, a fixed number
+    of segments, the second projector, both losses, their equal weights and their temperature. Ours:
+    stream images instead of images drawn from the short memory; half of the replayed images from
+    each memory, not all from the long one; a long memory of what has left the short one, not of all
+    images; segments of 16 images instead of thousands of frames; one encoding of the short memory
+    after each batch. The code's later merging of similar segments is left out.
 
     Attributes
     ----------
     memory_
         Long memory, then short memory.
+    heads_
+        The second projector, ``segment_projector``.
     diagnostics_
         Losses, and the number of ``segments`` in the short memory.
 
@@ -56,7 +61,7 @@ class Storyboard(Replay, ContrastiveLearner):
 
     memory_policy: ClassVar[str] = "reservoir"  # type: ignore[misc]  # no parameter: both are fixed
     memory_clusters: ClassVar[int] = 1  # type: ignore[misc]
-    short_share: Annotated[float, Range(least=0, most=1)] = 0.3
+    short_share: Annotated[float, Range(least=0, most=1)] = 0.1
     """Part of memory_size that holds the last images in order."""
     segment_length: Count = 16
     """Mean number of images in a segment. Set it to about the length of a scene."""
@@ -66,8 +71,11 @@ class Storyboard(Replay, ContrastiveLearner):
     def costs(self) -> Costs:
         return replace(super().costs(), memory=f"{self.memory_size} images with their segments")
 
+    def heads(self) -> dict[str, nn.Module]:
+        return {"segment_projector": deepcopy(self.projector_)}
+
     def make_memory(self) -> StoryboardMemory:
-        short = int(self.short_share * self.memory_size)
+        short = round(self.short_share * self.memory_size)
         return StoryboardMemory(self.memory_size, short, self._memory_rng)
 
     def learn(self, batch: Tensor, labels: Tensor | None) -> None:
@@ -99,12 +107,14 @@ class Storyboard(Replay, ContrastiveLearner):
     ) -> dict[str, Tensor]:
         """Return the losses of an update; `segments` are those of the replayed images, (m,)."""
         n, m = len(stream_views) // 2, len(memory_views) // 2
-        dots = dot_products(self.project(torch.cat([stream_views, memory_views])))
+        h = self.encode_views(torch.cat([stream_views, memory_views]))  # (2(m+n), d)
+        self.features_ = h.detach()
+        dots = dot_products(self.projector_(h))
         twins = stream_and_memory_twins(n, m).to(dots.device)
         frames = contrastive_loss(dots, twins, self.tau)
         if m == 0 or self.temporal == 0:
             return {"loss": frames, "frames": frames}
-        of_memory = dots[2 * n :, 2 * n :]  # (2m, 2m)
+        of_memory = dot_products(self.heads_["segment_projector"](h[2 * n :]))  # (2m, 2m)
         temporal = contrastive_loss(of_memory, label_positives(segments.repeat(2)), self.tau)
         loss = frames + self.temporal * temporal
         return {"loss": loss, "frames": frames, "temporal": temporal}
