@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.gate import HELD, Gate
 from tests.processes import stop_server
 
 
@@ -115,6 +116,20 @@ def small_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
         y_test=labels[chosen][test],
     )
     return path
+
+
+@pytest.fixture(scope="session")
+def held_methods(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of methods that wait at a gate."""
+    path = tmp_path_factory.mktemp("methods") / "held.py"
+    path.write_text(HELD)
+    return path
+
+
+@pytest.fixture
+def gate(tmp_path_factory: pytest.TempPathFactory) -> Gate:
+    """A gate that is closed."""
+    return Gate(tmp_path_factory.mktemp("gate") / "gate")
 
 
 @pytest.fixture

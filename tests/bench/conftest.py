@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,10 @@ class Bench:
     def __init__(self, experiment: Path) -> None:
         self.experiment = experiment
 
-    def start(self, out: Path, *more: str) -> Started:
+    def start(self, out: Path, *more: str, **env: str) -> Started:
         command = ["bench", str(self.experiment), "--out", str(out)]
-        return start([*command, "--checkpoint-seconds", "0", *more])
+        every = ["--checkpoint-seconds", "0"]
+        return start([*command, *every, *more], env={**os.environ, **env})
 
     def finish(self, out: Path) -> tuple[int, str]:
         """Go on with a stopped bench in this process; return its status and output."""
@@ -68,16 +70,33 @@ def tiny(small_set: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def bench(tiny: Path) -> Bench:
-    return Bench(tiny)
+def bench(tiny: Path, held_methods: Path) -> Bench:
+    """The same with methods that wait at a gate."""
+    text = tiny.read_text()
+    for method, held in (("er", "HeldER"), ("simclr", "HeldSimCLR")):
+        text = text.replace(f'method = "{method}"', f'method = "{held_methods}:{held}"')
+    path = tiny.with_name("held.toml")
+    path.write_text(text)
+    return Bench(path)
 
 
 @pytest.fixture(scope="session")
 def unbroken(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a bench that was never stopped."""
-    folder = BenchFolder(tmp_path_factory.mktemp("bench") / "unbroken")
-    how = HowToRun(checkpoint_seconds=0.0)
-    result = drive(plan(load_experiment(str(tiny))), folder, InProcess(folder, how), BenchDisplay())
+    return never_stopped(tiny, tmp_path_factory.mktemp("bench") / "unbroken")
+
+
+@pytest.fixture(scope="session")
+def held_unbroken(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same of methods that could have waited."""
+    return never_stopped(bench.experiment, tmp_path_factory.mktemp("bench") / "held")
+
+
+def never_stopped(experiment: Path, out: Path) -> Path:
+    """Run to the end; return the bench's folder."""
+    folder = BenchFolder(out)
+    engine = InProcess(folder, HowToRun(checkpoint_seconds=0.0))
+    result = drive(plan(load_experiment(str(experiment))), folder, engine, BenchDisplay())
     assert (result.done, result.failed) == (2, [])
     return folder.path
 

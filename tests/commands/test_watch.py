@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import resource
 import signal
-import time
 
 import pytest
 
@@ -15,6 +14,7 @@ from scale.live import Store
 from scale.methods import METHODS
 from tests.live.tools import make_images
 from tests.processes import start
+from tests.waiting import until
 
 SMALL = ["--method", "patches", "--batch-size", "8", "--image-size", "16", "--poll-seconds", "0.05"]
 
@@ -81,8 +81,10 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     make_images(tmp_path / "in", 12)
     out = tmp_path / "live"
     process = start(["watch", str(tmp_path / "in"), "--out", str(out), *SMALL])
-    while process.poll() is None and not (out / "status.json").exists():
-        time.sleep(0.05)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("watching")
+    with Store(out) as store:
+        until(lambda: len(store.query("SELECT id FROM images")) == 12)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate()
     assert process.returncode == 130, told

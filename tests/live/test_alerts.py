@@ -5,22 +5,15 @@ import json
 import socket
 import sys
 import threading
-import time
 
 import pytest
 
 from scale._errors import InputError
 from scale.live.alerts import AlertOptions, Alerts, Receiver
 from scale.live.events import Event
+from tests.waiting import until
 
 EVENT = Event(3, "new", 17, 1e9, None, "open", 1.5, 1.0, 6, ((2, 0.3),), (16, 17))
-
-
-def wait_for(condition):
-    end = time.monotonic() + 30
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert condition()
 
 
 @pytest.fixture
@@ -51,7 +44,7 @@ def test_a_webhook_and_a_command_get_the_event_as_json(web, tmp_path):
     command = f"""{sys.executable} -c "{code}" "{out}" """
     alerts = Alerts(AlertOptions(webhook=f"{url}/in", on_event=command).receivers())
     alerts.tell(EVENT, path="a.jpg")
-    wait_for(lambda: all(one["sent"] == 1 for one in alerts.status()))
+    until(lambda: all(one["sent"] == 1 for one in alerts.status()))
     alerts.close()
     (told,) = posted
     assert (told["id"], told["image"]) == (3, 17)
@@ -65,7 +58,7 @@ def test_failures_are_counted_with_their_reason(web):
     dead = AlertOptions(webhook=f"{url}/bad", on_event="false")
     alerts = Alerts(dead.receivers())
     alerts.tell(EVENT)
-    wait_for(lambda: all(one["failed"] == 1 for one in alerts.status()))
+    until(lambda: all(one["failed"] == 1 for one in alerts.status()))
     errors = {one["receiver"]: one["error"] for one in alerts.status()}
     assert "500" in errors["webhook"]
     assert errors["command"].endswith("false ended with status 1")
@@ -121,7 +114,7 @@ def test_mqtt_publishes_to_a_broker():
     port = broker.getsockname()[1]
     alerts = Alerts(AlertOptions(mqtt=f"127.0.0.1:{port}/door/new").receivers())
     alerts.tell(EVENT)
-    wait_for(lambda: alerts.status()[0]["sent"] + alerts.status()[0]["failed"])
+    until(lambda: alerts.status()[0]["sent"] + alerts.status()[0]["failed"])
     assert alerts.status()[0]["error"] == ""
     assert [(topic, told["id"]) for topic, told in got] == [("door/new", 3)]
     alerts.close()

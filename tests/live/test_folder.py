@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import struct
 import threading
-import time
 import zlib
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from PIL import Image
 from scale._errors import InputError
 from scale.live import Store, Watcher
 from tests.live.tools import LONG_AGO, TINY, make_frame, make_images, watch
+from tests.waiting import until
 
 PIXELS = 16  # of the patches learner: it needs no gradient, so these tests are about files
 
@@ -28,11 +28,6 @@ def said(out: Path) -> dict[str, str]:
     with Store(out) as store:
         rows = store.query("SELECT path, said FROM files")
         return {Path(row["path"]).name: row["said"].split(":")[0] for row in rows}
-
-
-def until(condition) -> None:
-    while not condition():
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -57,14 +52,15 @@ def test_what_is_there_comes_by_name_and_what_arrives_by_time(tmp_path):
 
 
 def test_a_file_that_is_being_written_is_read_when_it_is_whole(watching, tmp_path):
-    content = (tmp_path / "in" / "000.png").read_bytes()
     Image.fromarray(make_frame(50)).save(tmp_path / "whole.png")
     content = (tmp_path / "whole.png").read_bytes()
+    half = len(content) // 2
     with open(tmp_path / "in" / "slow.png", "wb", buffering=0) as file:
-        for at in range(0, len(content), 10):
-            file.write(content[at : at + 10])
-            time.sleep(0.002)
-    until(lambda: len(watching.store.waiting()) == 4)
+        file.write(content[:half])
+        make_images(tmp_path / "in", 1, start=51)
+        until(lambda: len(watching.store.waiting()) == 4)  # it has looked while half was there
+        file.write(content[half:])
+    until(lambda: len(watching.store.waiting()) == 5)
     row = watching.store.query("SELECT said FROM files WHERE path LIKE '%slow.png'")[0]
     assert row[0] == "taken"
 

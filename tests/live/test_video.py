@@ -19,9 +19,9 @@ from scale.data.video import pixels_of
 from scale.live import Store, Watcher
 from scale.live.gate import Gate
 from scale.live.stream import StreamReader
-from tests.live.test_folder import until
 from tests.live.test_watcher import FAST
 from tests.live.tools import TINY, make_frame, make_video, watch
+from tests.waiting import until
 
 av = pytest.importorskip("av")
 VIDEOS = Path(os.environ.get("SCALE_DATA", "/nowhere")) / "video"

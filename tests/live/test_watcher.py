@@ -16,6 +16,7 @@ from scale._errors import InputError, ScaleError, UnwritableError
 from scale.live import Observer, Store, WatchConfig, Watcher, in_memory, read_status
 from scale.live.intake import Item
 from tests.live.tools import TINY, contents, make_frame, make_images, watch
+from tests.waiting import until
 
 FAST = dataclasses.replace(TINY, method="patches", params={})
 """A learner without an encoder: these tests are about what is around it."""
@@ -187,9 +188,8 @@ def test_old_images_leave_while_nothing_comes(tmp_path, monkeypatch):
         db.execute("UPDATE images SET came = came - 2 * 86400 WHERE id != 3")
     left = "SELECT id FROM images WHERE pixels IS NOT NULL"
     with Watcher(tmp_path, config=config) as again:
-        while len(rows := again.store.query(left)) == 8:
-            time.sleep(0.01)
-    assert [row[0] for row in rows] == [3]
+        until(lambda: len(again.store.query(left)) < 8)
+        assert [row[0] for row in again.store.query(left)] == [3]
 
 
 def test_memory_and_learner_agree_on_the_numbers_of_images(tmp_path):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,51 +54,18 @@ class Command:
         return start(arguments, env={**os.environ, **env})
 
 
-HELD = """
-import os
-
-import scale
-
-
-class Held(scale.ScalePlus):
-    def learn(self, batch, labels):
-        super().learn(batch, labels)
-        if self.step_ == 4 and "GATE" in os.environ:
-            open(os.environ.pop("GATE"), "rb").close()  # until somebody can write
-"""
-
-
 class Held(Command):
     """Runs that wait in their fifth batch of six, so that a signal meets them while they learn.
 
     They wait in processes that have the environment of a gate, until it is opened.
     """
 
-    def __init__(self, dataset: Path, folder: Path) -> None:
+    def __init__(self, dataset: Path, file: Path, method: str) -> None:
         super().__init__(dataset)
-        self.method = folder / "held.py"
-        self.method.write_text(HELD)
+        self.method = f"{file}:{method}"
 
     def arguments(self, out: Path, *more: str) -> list[str]:
-        return super().arguments(out, "--method", str(self.method), *more)
-
-
-class Gate:
-    """What a held run waits for."""
-
-    def __init__(self, path: Path) -> None:
-        os.mkfifo(path)
-        self.environment = {"GATE": str(path)}
-        self._path = path
-
-    @contextlib.contextmanager
-    def opened(self) -> Iterator[None]:
-        """Let the run go on."""
-        file = os.open(self._path, os.O_RDWR)
-        try:
-            yield
-        finally:
-            os.close(file)
+        return super().arguments(out, "--method", self.method, *more)
 
 
 class Lines(Display):
@@ -144,13 +111,8 @@ def command(small_set: Path) -> Command:
 
 
 @pytest.fixture(scope="session")
-def held(small_set: Path, tmp_path_factory: pytest.TempPathFactory) -> Held:
-    return Held(small_set, tmp_path_factory.mktemp("held"))
-
-
-@pytest.fixture
-def gate(tmp_path: Path) -> Gate:
-    return Gate(tmp_path / "gate")
+def held(small_set: Path, held_methods: Path) -> Held:
+    return Held(small_set, held_methods, "HeldPlus")
 
 
 @pytest.fixture(scope="session")

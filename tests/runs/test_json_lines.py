@@ -11,7 +11,8 @@ import pytest
 
 from scale._text import shell_line
 from scale.runs import run
-from tests.runs.conftest import Command, StopAt
+from tests.gate import Gate
+from tests.runs.conftest import Command, Held, StopAt
 from tests.runs.test_resume import assert_same_run, config_of
 
 
@@ -42,28 +43,26 @@ def test_json_lines_have_the_numbers_of_the_files(
     assert_same_run(tmp_path / "run", unbroken)
 
 
+@pytest.mark.usefixtures("default_signals")
 def test_a_stopped_run_says_so_in_json_and_goes_on(
-    command: Command, unbroken: Path, tmp_path: Path
+    held: Held, held_unbroken: Path, gate: Gate, tmp_path: Path
 ) -> None:
-    process = command.start(command.arguments(tmp_path, "--json"))
+    process = held.start(held.arguments(tmp_path, "--json"), **gate.environment())
     assert process.stdout is not None
-    before = []
-    for line in process.stdout:
-        before.append(json.loads(line))
-        if before[-1]["kind"] == "batch":
-            break
+    assert any(json.loads(line)["kind"] == "batch" for line in process.stdout)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate()
+    with gate.opened():
+        output, _ = process.communicate()
     assert process.returncode == 130
     last = parsed(output)[-1]
     assert (last["kind"], last["saved"]) == ("stopped", True)
     assert last["next"] == shell_line(["scale", "run", "--out", str(tmp_path), "--resume"])
-    done = command.finish([*command.resume(tmp_path), "--json"])
+    done = held.finish([*held.resume(tmp_path), "--json"])
     after = parsed(done.output)
     assert of_kind(after, "start")[0]["position"] == last["position"]
     assert of_kind(after, "batch")[0]["position"] > last["position"]
-    assert_same_run(tmp_path, unbroken)
-    again = parsed(command.finish([*command.resume(tmp_path), "--json"]).output)
+    assert_same_run(tmp_path, held_unbroken)
+    again = parsed(held.finish([*held.resume(tmp_path), "--json"]).output)
     assert [line["kind"] for line in again] == ["message", "summary"]
     assert again[-1] == after[-1]
 

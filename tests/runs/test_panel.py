@@ -22,8 +22,9 @@ from scale._text import shell_line
 from scale.commands.run import Folder, _display
 from scale.runs import LiveDisplay, PlainDisplay, RunConfig, read_metrics, run
 from scale.runs.view import View
+from tests.gate import Gate
 from tests.processes import Started, start
-from tests.runs.conftest import Command, Gate, Held, StopAt
+from tests.runs.conftest import Command, Held, StopAt
 from tests.runs.test_display import config
 from tests.runs.test_resume import assert_same_run
 
@@ -88,7 +89,7 @@ def test_one_panel_then_one_sentence_and_the_same_run(
 def test_ctrl_c_closes_the_panel_then_says_how_to_go_on(
     held: Held, gate: Gate, tmp_path: Path
 ) -> None:
-    process = on_terminal(held.arguments(tmp_path / "run"), **gate.environment)
+    process = on_terminal(held.arguments(tmp_path / "run"), **gate.environment())
     before = read_until(process, "last evaluation")
     process.send_signal(signal.SIGINT)
     with gate.opened():

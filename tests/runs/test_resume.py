@@ -17,8 +17,9 @@ import pytest
 from scale._errors import ScaleError
 from scale.commands.run import parse_run
 from scale.runs import Display, RunConfig, run
+from tests.gate import Gate
 from tests.processes import Started
-from tests.runs.conftest import Command, Gate, Held, StopAt
+from tests.runs.conftest import Command, Held, StopAt
 
 
 def wait_for_evaluation(process: Started, number: int) -> None:
@@ -34,7 +35,7 @@ def wait_for_evaluation(process: Started, number: int) -> None:
 
 def kill_after(held: Held, arguments: list[str], evaluations: int, gate: Gate) -> None:
     """Kill a run while it works."""
-    process = held.start(arguments, **gate.environment)
+    process = held.start(arguments, **gate.environment())
     wait_for_evaluation(process, evaluations)
     process.kill()
     process.communicate()
@@ -56,7 +57,7 @@ def test_killed_twice_at_random_moments_and_resumed_equals_the_unbroken_run(
     out = tmp_path / "killed"
     moment = int(np.random.default_rng(os.getpid()).integers(1, 3))
     kill_after(held, held.arguments(out), moment, gate)
-    again = held.start(held.resume(out), **gate.environment)
+    again = held.start(held.resume(out), **gate.environment())
     assert again.stdout is not None
     assert any("going on from image" in line for line in again.stdout)
     again.kill()
@@ -87,7 +88,7 @@ def test_interrupted_saves_and_names_the_command_that_resumes(
 ) -> None:
     out = tmp_path / "the camera"
     arguments = held.arguments(out, "--checkpoint-seconds", "1000")
-    process = held.start(arguments, **gate.environment)
+    process = held.start(arguments, **gate.environment())
     wait_for_evaluation(process, 2)
     process.send_signal(sig)
     with gate.opened():
@@ -214,12 +215,11 @@ def fill(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_cannot_run_in_one_folder(command: Command, tmp_path: Path) -> None:
+def test_two_processes_cannot_run_in_one_folder(held: Held, gate: Gate, tmp_path: Path) -> None:
     out = tmp_path / "shared"
-    process = command.start(command.arguments(out))
+    process = held.start(held.arguments(out), **gate.environment())
     wait_for_evaluation(process, 1)
-    process.send_signal(signal.SIGSTOP)  # so that it cannot end while the other one starts
-    done = command.finish(command.resume(out))
+    done = held.finish(held.resume(out))
     process.kill()
     process.communicate()
     assert done.status == 2

@@ -12,26 +12,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.runs.conftest import Command
+from tests.gate import Gate
+from tests.runs.conftest import Held
 
 pytestmark = pytest.mark.slow
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
-ER = ["--method", "er"]  # its memory and views do not depend on rounding
 
 
-def arguments(command: Command, out: Path) -> list[str]:
-    given = command.arguments(out, *ER)
+@pytest.fixture
+def held(small_set: Path, held_methods: Path) -> Held:
+    """Runs of a method whose memory and views do not depend on rounding."""
+    return Held(small_set, held_methods, "HeldER")
+
+
+def arguments(held: Held, out: Path) -> list[str]:
+    given = held.arguments(out)
     at = given.index("--clusters")  # of scale-plus only
     return given[:at] + given[at + 2 :]
 
 
-def start(given: list[str]) -> subprocess.Popen[str]:
+def start(given: list[str], **env: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*TORCHRUN, "-m", "scale", *given],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", **env},
     )
 
 
@@ -49,28 +55,29 @@ def follower(torchrun: int) -> int:
 
 
 def test_two_processes_end_as_one_and_a_killed_one_is_gone_on_without(
-    command: Command, tmp_path: Path
+    held: Held, gate: Gate, tmp_path: Path
 ) -> None:
     one, two, killed = tmp_path / "one", tmp_path / "two", tmp_path / "killed"
-    assert command.finish(arguments(command, one)).status == 0
+    assert held.finish(arguments(held, one)).status == 0
 
-    process = start(arguments(command, two))
+    process = start(arguments(held, two))
     output, error = process.communicate()
     assert process.returncode == 0, error
     assert output.count("evaluation at") == 3  # only the leader speaks
     np.testing.assert_allclose(losses(two), losses(one), rtol=0.02)
 
-    process = start(arguments(command, killed))
+    process = start(arguments(held, killed), **gate.environment())
     assert process.stdout is not None
     for line in process.stdout:
         if line.startswith("evaluation at"):
             break
     os.kill(follower(process.pid), signal.SIGKILL)
-    _, error = process.communicate()
+    with gate.opened():
+        _, error = process.communicate()
     assert process.returncode != 0
     assert "scale: another process of this run has ended; the run is saved" in error
     assert not (killed / "summary.json").exists()
-    done = command.finish(command.resume(killed))
+    done = held.finish(held.resume(killed))
     assert done.status == 0, done.error
     assert "began with 2 processes and goes on with 1" in done.output
     np.testing.assert_allclose(losses(killed), losses(one), rtol=0.02)

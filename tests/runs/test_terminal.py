@@ -19,7 +19,8 @@ from scale._console import Screen
 from scale._output import News
 from scale._text import shell_line
 from scale.runs import PlainDisplay, run
-from tests.runs.conftest import Command, Gate, Held
+from tests.gate import Gate
+from tests.runs.conftest import Command, Held
 from tests.runs.test_resume import assert_same_run, config_of, wait_for_evaluation
 
 LOST = "scale: the output cannot be written (Broken pipe); the work goes on without it\n"
@@ -80,7 +81,7 @@ def test_ctrl_c_that_ends_the_reader_too_saves_and_says_how_to_go_on(
 ) -> None:
     out = tmp_path / "run"
     arguments = held.arguments(out, "--checkpoint-seconds", "1000")
-    process = held.start(arguments, **gate.environment)
+    process = held.start(arguments, **gate.environment())
     wait_for_evaluation(process, 2)
     assert process.stdout is not None
     process.stdout.close()
@@ -117,7 +118,7 @@ def test_a_terminal_that_is_closed_saves_the_run_unless_hangups_are_ignored(
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,
-        env={**os.environ, **gate.environment},
+        env={**os.environ, **gate.environment()},
         preexec_fn=take_terminal,
     )
     os.close(terminal)
