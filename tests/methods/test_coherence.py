@@ -100,6 +100,17 @@ def test_it_learns_from_motion_and_the_spatial_loss_falls():
     assert later["spatial"] < first
 
 
+def test_a_step_makes_the_moving_pixels_of_a_frame_more_alike():
+    learner = small(contrast=0.0, temporal=0.0, spatial=1.0, edges=2000)
+    learner.start((1, 24, 24))
+    frame = torch.from_numpy(video(1)[0]).float() / 255
+    moving = torch.zeros(24, 24, dtype=torch.bool)
+    moving[6:14, 4:10] = True  # all pairs of them are compared
+    losses = [learner._update(frame, moving, (8, 6))["spatial"].item() for _ in range(5)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0]
+
+
 def test_frames_one_by_one_equal_frames_in_batches():
     whole, single = learn(small(), video(12)), small()
     for frame in video(12):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 
 import numpy as np
 import pytest
@@ -62,6 +63,55 @@ def test_one_component_is_a_vae_with_a_learned_prior():
     nll = -(x * p.log() + (1 - x) * (1 - p).log()).sum(dim=(1, 2, 3))
     kl = gaussian_kl(mean, var, twin.components.prior_mean, torch.ones_like(var))
     torch.testing.assert_close(loss.double(), (nll + kl).mean(), rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize("active", [2, 3])
+def test_the_elbo_is_the_slow_formula_over_all_components(active):
+    learner, x = started(max_components=3), pixels(4)
+    for _ in range(active - 1):
+        learner.components.copy(0)
+    with torch.no_grad():  # components that differ
+        for tensor in learner.components.parameters():
+            tensor += 0.3 * torch.randn(tensor.shape, generator=torch.Generator().manual_seed(1))
+    twin = copy.deepcopy(learner)
+    found, log_q = (value.detach().numpy() for value in learner.elbo(x))
+    h = twin.model_["trunk"](x).detach()
+    known = learner.known_elbo(h, x, 1).detach().numpy()
+    mean, var = (value.detach() for value in twin.components.q_z(h))
+    decoded = _decoded(twin, mean, var)  # (4, K, pixels)
+    alone = _decoded(twin, mean[:, 1:2], var[:, 1:2])
+    prior_mean, prior_var = (v.detach().double().numpy() for v in twin.components.prior())
+    mean, var, targets = (v.double().numpy() for v in (mean, var, x.flatten(1)))
+    for i in range(4):
+        q = np.exp(log_q[i].astype(np.float64))
+        kl_y = sum(q[y] * math.log(q[y] * active) for y in range(active))
+        terms = []
+        for y in range(active):
+            log_p = _log_likelihood(decoded[i, y], targets[i])
+            terms.append(log_p - _slow_kl(mean[i, y], var[i, y], prior_mean[y], prior_var[y]))
+        slow = sum(q[y] * terms[y] for y in range(active)) - kl_y
+        assert found[i] == pytest.approx(slow, rel=1e-5)
+        log_p = _log_likelihood(alone[i, 0], targets[i])
+        kl = _slow_kl(mean[i, 1], var[i, 1], prior_mean[1], prior_var[1])
+        assert known[i] == pytest.approx(log_p - kl + log_q[i, 1], rel=1e-5)
+
+
+def _decoded(learner, mean, var):
+    z = mean + var.sqrt() * learner.noise(*mean.shape)
+    with torch.no_grad():
+        logits = learner.model_["decoder"](z.flatten(0, 1)).double()
+    return torch.sigmoid(logits).view(*mean.shape[:2], -1).numpy()
+
+
+def _log_likelihood(p, x):
+    return sum(b * math.log(a) + (1 - b) * math.log(1 - a) for a, b in zip(p, x, strict=True))
+
+
+def _slow_kl(mean, var, prior_mean, prior_var):
+    return sum(
+        (v / w + (m - n) ** 2 / w - 1 - math.log(v / w)) / 2
+        for m, v, n, w in zip(mean, var, prior_mean, prior_var, strict=True)
+    )
 
 
 def test_inactive_slots_get_no_mass_and_no_gradient():
@@ -128,6 +178,21 @@ def test_without_replay_and_expansion_the_snapshot_options_change_nothing():
         return {k: v for k, v in state(learner).items() if not k.startswith("snapshot")}
 
     assert differences(weights(), weights(snapshot="every", snapshot_every=1)) == []
+
+
+def test_a_batch_is_judged_once_however_many_updates_it_gets():
+    learner = fit(make("curl", poor_nats=NEVER, steps_per_batch=5), last=2)
+    assert int(learner.novelty_.pushed) == 24
+    assert float(learner.components.counts.sum()) == pytest.approx(24, rel=1e-5)
+
+
+def test_with_a_snapshot_an_update_on_dreams_follows_each_on_the_stream():
+    learner = fit(make("curl", poor_nats=NEVER), last=1)
+    assert [set(made) for made in learner.update(pixels())] == [{"loss"}]
+    learner.snapshot_.take()
+    waited = int(learner.novelty_.waited)
+    assert [set(made) for made in learner.update(pixels())] == [{"loss"}, {"dreamed"}]
+    assert int(learner.novelty_.waited) == waited + 2
 
 
 def test_the_score_is_the_elbo_on_binary_images_and_the_excess_on_grey_ones():

@@ -64,6 +64,20 @@ def test_codes_of_two_far_clusters_go_to_centroids_of_their_own():
     assert not near & far
 
 
+@pytest.mark.parametrize("chunk", [1, 16, 64])
+def test_a_far_cluster_opens_one_centroid_and_a_single_cluster_none(chunk):
+    generator = torch.Generator().manual_seed(0)
+    centroids = Centroids(20, 3)
+    near = torch.rand(200, 3, generator=generator)
+    centroids.start(near[:1])
+    assert not centroids.learn(near, chunk=chunk).any()
+    opened = centroids.learn(10 + torch.rand(200, 3, generator=generator), chunk=chunk)
+    assert opened.nonzero()[:, 0].tolist() == [0]
+    assert len(centroids) == 2
+    assert centroids.support.sum() == 402  # both first rows count twice: as start and as row
+    assert float(centroids.points[1].min()) > 10
+
+
 def test_one_repeated_code_is_one_centroid_at_no_distance():
     centroids, same = Centroids(20, 3), torch.ones(40, 3)
     centroids.start(same[:10])
@@ -206,11 +220,12 @@ def test_without_centroids_weight_it_is_a_plain_stack():
     assert len(pulled.centroids(0)) > 0
 
 
-def test_one_repeated_image_opens_no_centroid_and_no_layer():
+def test_one_repeated_image_opens_no_centroid_unit_or_layer():
     learner, same = make("kiera"), np.repeat(images(1), 12, axis=0)
     for _ in range(4):
         learn(learner, same)
-    assert learner.diagnostics_["layers"] == 1
+    grown = {name: learner.diagnostics_[name] for name in ("layers", "units", "centroids")}
+    assert grown == {"layers": 1, "units": 24, "centroids": 1}
     assert len(learner.memory_) == 0
 
 
@@ -232,19 +247,20 @@ def test_growth_has_limits_and_features_a_fixed_size():
     assert learner.diagnostics_["centroids"] <= 22
 
 
-def test_two_kinds_in_sequence_get_centroids_of_their_own():
-    learner = make("kiera", steps_per_batch=10, lr=0.1, chunk=4)
-    for right in (False, True):
-        for seed in range(6):
-            learn(learner, left_or_right(16, right, seed))
+def test_two_kinds_in_sequence_open_a_centroid_that_separates_them_and_one_kind_does_not():
+    learner = make("kiera", steps_per_batch=10, lr=0.03, chunk=4)
+    for seed in range(6):
+        learn(learner, left_or_right(16, False, seed))
+    assert learner.diagnostics_["centroids"] == 10  # the codes that it begins with
+    assert len(learner.memory_) == 0
+    for seed in range(6):
+        learn(learner, left_or_right(16, True, seed))
+    assert learner.diagnostics_["centroids"] > 10
+    assert len(learner.memory_) > 0
 
     def centroids(right):
         x = torch.from_numpy(left_or_right(32, right, 99)).float() / 255
-        return set(
-            learner.centroids(0)
-            .nearest(learner.layer(0).encode(learner.conv_.encode(x)))[1]
-            .tolist()
-        )
+        codes = learner.layer(0).encode(learner.conv_.encode(x))
+        return set(learner.centroids(0).nearest(codes)[1].tolist())
 
-    assert len(centroids(False) | centroids(True)) >= 2
     assert not centroids(False) & centroids(True)

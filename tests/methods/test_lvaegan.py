@@ -140,7 +140,7 @@ def test_dreams_are_of_domains_before_the_copy():
     assert 0 <= dreams.min() <= dreams.max() <= 1
 
 
-def test_two_kinds_in_sequence_open_a_second_domain():
+def test_two_kinds_in_sequence_open_a_second_domain_and_one_kind_does_not():
     learner = METHODS["lvaegan"](
         latents=4,
         encoder_units=[32],
@@ -153,5 +153,6 @@ def test_two_kinds_in_sequence_open_a_second_domain():
     )
     for seed in range(10):
         learner.partial_fit(left_or_right(32, False, seed))
+    assert learner.diagnostics_["domains"] == 1
     learner.partial_fit(left_or_right(32, True))
     assert learner.diagnostics_["domains"] == 2

@@ -49,6 +49,25 @@ def test_the_first_batch_has_no_distillation_and_later_ones_have():
     assert "distillation" in fit(learner, 1, 2).diagnostics_
 
 
+def test_the_old_answers_weigh_as_their_share_of_the_labels_up_to_a_limit(monkeypatch):
+    learner = fit(make("pseudo-labels", clusters=6, distillation=0.5, novelty=0.0), last=1)
+    weights = []
+    losses = learner.losses
+
+    def spy(views, targets, old, weight):
+        weights.append((old, weight))
+        return losses(views, targets, old, weight)
+
+    monkeypatch.setattr(learner, "losses", spy)
+    fit(learner, 1, 2)
+    learner.clusters = 24
+    fit(learner, 2, 3)
+    (first, half), (second, less) = weights[0], weights[-1]
+    assert half == first / (first + 6) if first < 6 else half == 0.5
+    assert less == pytest.approx(second / (second + 24))
+    assert less < 0.5
+
+
 def test_before_the_first_update_the_old_answers_cost_nothing():
     learner = fit(make("pseudo-labels"), last=2)
     learner.past_.freeze()

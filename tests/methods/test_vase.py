@@ -47,6 +47,13 @@ def test_without_masks_and_capacity_the_absolute_form_is_a_beta_vae():
     torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=0)
 
 
+def test_without_a_mask_limit_nothing_is_masked():
+    learner = started(mask_limit=ALWAYS)
+    learner.environments_.mask[2] = False
+    learner.before_batch(pixels())
+    assert learner.environments_.mask.all()
+
+
 def test_capacity_grows_linearly_up_to_its_maximum():
     learner = started(capacity=10.0, capacity_updates=4)
     found = []
@@ -130,6 +137,30 @@ def test_right_after_a_copy_the_past_costs_nothing():
         assert gradient.abs().max() < 1e-4
 
 
+def test_the_past_is_transport_of_codes_and_divergence_of_pixels():
+    learner = fit(make("vase", snapshot_updates=100), last=4)  # copies when environments open
+    twin = copy.deepcopy(learner)
+    found = learner.past(pixels())
+    x, z, s, old_logits = twin.dream(40)
+    hot = torch.eye(3)[s]
+    with torch.no_grad():
+        new = twin.model_["head"](twin.model_["trunk"](x)).double()
+        old = twin.snapshot_.head(twin.snapshot_.trunk(x)).double()
+        logits = twin.model_["decoder"](torch.cat([z, hot], 1)).double()
+    p, q = torch.sigmoid(old_logits.double()), torch.sigmoid(logits)
+    transport = divergence = 0.0
+    for i in range(40):
+        (mu, lv), (nu, lw) = new[i].chunk(2), old[i].chunk(2)
+        transport += float((mu - nu).square().sum())
+        transport += float(((lv / 2).exp() - (lw / 2).exp()).square().sum())
+        ones = (p[i] * (p[i] / q[i]).log()).sum()
+        zeros = ((1 - p[i]) * ((1 - p[i]) / (1 - q[i])).log()).sum()
+        divergence += float(ones + zeros)
+    assert transport > 0
+    assert found["past_encoder"].item() == pytest.approx(transport / 40, rel=1e-4)
+    assert found["past_decoder"].item() == pytest.approx(divergence / 40, rel=1e-3)
+
+
 def test_old_networks_move_only_at_copies():
     learner = make("vase", kappa=ALWAYS, compare_masks=False, snapshot_updates=4)
     fit(learner, 0, 2)  # 4 updates
@@ -182,7 +213,6 @@ def test_two_kinds_in_sequence_open_a_second_environment_and_one_kind_does_not(p
         burn_in=60,
         capacity_updates=100,
         past_weight=past_weight,
-        compare_masks=False,
     )
     for seed in range(9):
         learner.partial_fit(left_or_right(32, False, seed))

@@ -57,9 +57,9 @@ class Coherence(Learner):
     After Tiezzi et al. Read in the released code: network, attention, losses. There, labels only
     name templates and change no weight, though the paper's Table 1 in SCALE lists class labels.
     Ours: motion is a difference of blurred frames instead of optical flow, masses are shares of
-    one, frames correlate or are a cut, one pass instead of 32 laps, and the pooling, because the
-    original makes no vector of an image. It has no single published setting; these are within its
-    ranges. Result tables were not found.
+    one, frames correlate or are a cut, a feature persists from one learned frame to the next only,
+    one pass instead of 32 laps, and the pooling, because the original makes no vector of an image.
+    It has no single published setting; these are within its ranges. Result tables were not found.
 
     Attributes
     ----------

@@ -49,10 +49,10 @@ class KIERA(Learner):
     Read in the released code: networks, growth, drift, centroids, replay. There, labels only name
     clusters after learning, though the paper's Table 1 in SCALE lists class labels; task changes
     and the number of classes are told. Ours: images are offered to memory after each batch, in a
-    reservoir; width has a constant lower bound; the first batch gets five times the updates
-    instead of 50 epochs on labelled images; a drift warning does nothing, and 256 images of each
-    batch are compared; one convolutional network, that for CIFAR, serves all images; all growth has
-    limits. The code's clustering loss
+    reservoir; width has a constant lower bound; an update takes the whole batch instead of 16
+    images; the first batch gets five times the updates instead of 50 epochs on labelled images; a
+    drift warning does nothing, and 256 images of each batch are compared; one convolutional
+    network, that for CIFAR, serves all images; all growth has limits. The code's clustering loss
     takes the farthest centroid; this takes the nearest, which is surely meant.
 
     Attributes
@@ -93,7 +93,8 @@ class KIERA(Learner):
     max_centroids: Count = 4000
     """Maximum number of centroids of a layer."""
     chunk: Count = 64
-    """Codes that choose a centroid at once. 1 is the original; more is faster."""
+    """Codes that choose a centroid, or change the width, at once. 1 is the original; more is
+    faster."""
 
     def costs(self) -> Costs:
         memory = (

@@ -55,7 +55,8 @@ class LVAEGAN(GenerativeLearner):
     Ours: a domain opens when a batch's reconstruction error is above mean + `novelty` standard
     deviations of the recent ones; the generator is copied then and every `snapshot_every` batches;
     no BatchNorm; the gradient penalty is taken over all pixels of each sample; the classifier
-    learns from domains alone; ReLU instead of leaky ReLU in trunks. Result tables were not found.
+    learns from domains alone; the trunks and decoders of the other generative methods here, with
+    ReLU. Result tables were not found.
 
     Attributes
     ----------

@@ -89,10 +89,11 @@ class PseudoLabels(Replay, ContrastiveLearner):
 
     After He and Zhu: only the two abstracts were read, no code was found. From them: k-means on
     features of the last model, pseudo labels, distillation and stored images. Details are the
-    usual ones of that family, and ours: the cosine classifier, temperature and weight of the
-    distillation, features of the first step (the random start). Ours too: every stream batch is a
-    step, prototypes persist, and novelty decides about new labels; the authors are told steps and
-    the number of classes. If a batch holds one class, the clusters inside it are arbitrary.
+    usual ones of that family, and ours: the cosine classifier, two views of an image, temperature
+    and weight of the distillation, features of the first step (the random start). Ours too: every
+    stream batch is a step, prototypes persist, and novelty decides about new labels; the authors
+    are told steps and the number of classes. If a batch holds one class, the clusters inside it are
+    arbitrary.
 
     Attributes
     ----------

@@ -71,8 +71,9 @@ class Centroids(nn.Module):
     def learn(self, rows: Tensor, *, opens: bool = True, chunk: int = 1) -> Tensor:
         """Learn rows in their order, `chunk` at a time; return which opened a centroid, (n,).
 
-        All rows of a chunk choose among the centroids before it. Rows of a chunk that are novel
-        but near to a centroid that the chunk has opened do not open another.
+        All rows of a chunk choose among the centroids before it, and each is compared with the
+        distances before it. Only later rows that are nearer to a centroid which the chunk has
+        opened choose that one.
         """
         opened = [self._learn_chunk(part, opens) for part in torch.split(rows, chunk)]
         return torch.cat(opened) if opened else torch.zeros(0, dtype=torch.bool)
@@ -80,20 +81,30 @@ class Centroids(nn.Module):
     def _learn_chunk(self, rows: Tensor, opens: bool) -> Tensor:
         self.time += 1
         distance, winner = self.nearest(rows)
-        self._move(rows, distance, winner)
-        deviation = (self.spread[winner] / self.support[winner]).clamp(min=0).sqrt()
-        allowed = (2 * (-distance).exp() + 2) * deviation
-        opened = opens & (distance > self.distance[winner] + allowed)
-        fresh: list[Tensor] = []
-        for i in opened.nonzero()[:, 0].tolist():
-            limit = self.distance[winner[i]] + allowed[i]
-            if fresh and float(torch.cdist(rows[i : i + 1], torch.stack(fresh)).min()) <= limit:
-                opened[i] = False
-            else:
-                fresh.append(rows[i])
-        for row in fresh:
-            self._open(row)
+        novel = opens & self._is_far(distance, winner)
+        opened, order = torch.zeros_like(novel), torch.arange(len(rows), device=rows.device)
+        own = torch.full_like(winner, -1)  # the row that opened a row's centroid, or -1
+        while bool(novel.any()):
+            first = int(novel.nonzero()[0])
+            gap = (rows - rows[first]).norm(dim=1)
+            joins = (order > first) & (gap < distance)
+            distance, own = torch.where(joins, gap, distance), own.masked_fill(joins, first)
+            opened[first] = True
+            novel &= ~joins & ~opened
+        kept = own < 0
+        self._move(rows[kept], distance[kept], winner[kept])
+        for first in opened.nonzero()[:, 0].tolist():
+            place, joined = self._open(rows[first]), own == first
+            self._move(rows[joined], distance[joined], winner[joined].fill_(place))
         return opened.cpu()
+
+    def _is_far(self, distance: Tensor, winner: Tensor) -> Tensor:
+        """Return whether each distance is unusual for its centroid, itself included, (n,)."""
+        total = self.support[winner] + 1
+        gap = distance - self.distance[winner]
+        mean = self.distance[winner] + gap / total
+        deviation = ((self.spread[winner] + gap * (distance - mean)) / total).clamp(min=0).sqrt()
+        return distance > mean + (2 * (-distance).exp() + 2) * deviation
 
     def _move(self, rows: Tensor, distance: Tensor, winner: Tensor) -> None:
         """Add rows to their centroids: support, position, mean and spread of distances."""
@@ -115,7 +126,8 @@ class Centroids(nn.Module):
         self.support[some] = total[some]
         self.last[some] = self.time
 
-    def _open(self, row: Tensor) -> None:
+    def _open(self, row: Tensor) -> int:
+        """Open a centroid at a row; return its index."""
         most = len(self.points)
         if len(self) < most:
             place = len(self)
@@ -126,6 +138,7 @@ class Centroids(nn.Module):
         self.points[place] = row
         self.support[place], self.last[place] = 1, self.time
         self.distance[place] = self.spread[place] = 0
+        return place
 
     @torch.no_grad()
     def settle(self, generator: torch.Generator) -> None:
