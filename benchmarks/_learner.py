@@ -17,7 +17,7 @@ from scale.losses import (
     twin_positives,
 )
 from scale.methods import SCALE
-from scale.models._conv import Conv3x3
+from scale.models._conv import Conv3x3, Shortcut1x1
 
 
 def images(count: int, seed: int = 0) -> Tensor:
@@ -67,9 +67,9 @@ def naive_update(learner: SCALE, stream_views: Tensor) -> None:
 
 
 def plain_convolutions(model: nn.Module) -> nn.Module:
-    """Make every `Conv3x3` compute like `nn.Conv2d`; return the model."""
+    """Make every convolution of ours compute like `nn.Conv2d`; return the model."""
     for module in model.modules():
-        if isinstance(module, Conv3x3):
+        if isinstance(module, Conv3x3 | Shortcut1x1):
             module.forward = types.MethodType(nn.Conv2d.forward, module)  # type: ignore[method-assign]
     return model
 

@@ -20,7 +20,7 @@ from scale.methods.dictionary.patch_dictionary import (
 from scale.methods.dictionary.patches import FLAT, SAME
 from scale.methods.dictionary.windows import windows
 from scale.methods.readout.whitening import Whitening
-from scale.models._conv import Conv3x3
+from scale.models._conv import Conv3x3, Shortcut1x1
 
 WIDE = 8
 
@@ -83,7 +83,7 @@ def plain(encoder: nn.Module) -> nn.Module:
     copy = deepcopy(encoder).cpu().eval().requires_grad_(False)
     remove_precision(copy)
     for part in copy.modules():
-        if isinstance(part, Conv3x3):
+        if isinstance(part, Conv3x3 | Shortcut1x1):
             # The same object with the same parameters, because other modules may refer to it.
             part.__class__ = nn.Conv2d  # type: ignore[assignment]
     for tensor in (*copy.parameters(), *copy.buffers()):

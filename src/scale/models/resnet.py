@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from scale.models._conv import Conv3x3
+from scale.models._conv import Conv3x3, Shortcut1x1
 from scale.models._registry import register_encoder
 from scale.models.weights import IMAGENET, Input
 
@@ -57,9 +57,7 @@ class Bottleneck(nn.Module):
 def _downsample(in_channels: int, channels: int, stride: int) -> nn.Module:
     if stride == 1 and in_channels == channels:
         return nn.Identity()
-    return nn.Sequential(
-        nn.Conv2d(in_channels, channels, 1, stride=stride, bias=False), nn.BatchNorm2d(channels)
-    )
+    return nn.Sequential(Shortcut1x1(in_channels, channels, stride), nn.BatchNorm2d(channels))
 
 
 class ResNet(nn.Module):

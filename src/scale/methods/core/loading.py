@@ -60,10 +60,11 @@ def load(
     with ThreadPoolExecutor(1) as beside:
         intact = beside.submit(check)
         try:
-            learner = _start(state, meta, encoder, method, device, origin)
+            learner = restore(
+                state, meta, encoder=encoder, method=method, device=device, origin=origin
+            )
         finally:
             intact.result()  # says that the file is damaged, rather than what follows from it
-    put_state(learner, state, origin)
     return learner
 
 
