@@ -22,7 +22,7 @@ from rich.table import Table
 from benchmarks._measure import Row, machine
 from benchmarks._page import cost_text, page
 from scale._files import write_atomic
-from scale.report.formats import markdown
+from scale._markdown import markdown
 
 PAGE = (  # the costs of learning and embedding
     "released",

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from scale._errors import InputError
+from scale._markdown import markdown
 from scale.report import read_records
-from scale.report.formats import markdown
 
 Line = dict[str, Any]
 KINDS = {"state": ("start", "trained"), "batch": ("class-ordered", "iid"), "space": ("z", "h")}

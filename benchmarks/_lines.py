@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.__main__ import append
 from benchmarks._measure import Row, machine
-from scale.report.formats import markdown
+from scale._markdown import markdown
 
 KEPT = ("benchmark", "machine")  # what a line has beside the cells of its row
 

@@ -13,6 +13,7 @@ from statistics import median
 
 import torch
 
+from scale._machine import cores
 from scale.methods.core.precision import chosen
 
 Row = dict[str, object]
@@ -86,7 +87,7 @@ def machine() -> Row:
     """Return the processor, its load, and the versions of Python and the libraries."""
     return {
         "processor": _processor(),
-        "cores": os.cpu_count() or 1,
+        "cores": cores(),
         "threads": torch.get_num_threads(),
         "load": os.getloadavg()[0],
         "python": platform.python_version(),

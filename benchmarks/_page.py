@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from benchmarks._measure import Row
-from scale.report.formats import markdown
+from scale._markdown import markdown
 
 Measured = dict[str, list[Row]]
 
@@ -43,7 +43,7 @@ TARGETS = (
         at_least=6.0,
     ),
     Target(
-        "a batch of scale-plus, relative to before",
+        "a batch of scale-plus, relative to an earlier commit",
         "at most 0.55",
         "before",
         "scale-plus, a batch",
@@ -70,7 +70,7 @@ TARGETS = (
 WHY = (
     "The targets were set on another processor. Ratios depend on it: with AVX-512, PyTorch's own "
     "convolutions of small maps are nearly as fast as ours, without it they are much slower. A "
-    "batch of scale-plus now keeps its read-out ready; before, the first embedding made it. "
+    "batch of scale-plus prepares its read-out; in the commit beside it, the first embedding does. "
     "Loading a learner includes the check of its file's digest."
 )
 EXPLAINED = (

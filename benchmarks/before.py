@@ -1,4 +1,4 @@
-"""scale-plus beside its code before this work (an earlier commit), ResNet-18, a full memory."""
+"""scale-plus beside an earlier commit, ResNet-18, a full memory."""
 
 from __future__ import annotations
 

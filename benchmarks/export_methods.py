@@ -21,12 +21,12 @@ import torch
 
 from benchmarks._measure import median_of
 from scale._errors import InputError, ScaleError
+from scale._markdown import markdown
 from scale.data import load_dataset
 from scale.export import export_module
 from scale.export.graphs import check_same, onnx_bytes, onnx_model, onnx_transform, trace
 from scale.export.int8 import NEIGHBOURS, quantised, shared_neighbours
 from scale.methods import METHODS, Learner
-from scale.report.formats import markdown
 from scale.runs import default_parameters
 
 DATASET, LEARNED, CHECKED, MEMORY = "digits", 512, 256, 256

@@ -18,9 +18,9 @@ import numpy as np
 from scipy.stats import pearsonr, spearmanr
 
 from scale._errors import ScaleError
+from scale._markdown import markdown
 from scale.bench import Record, read_records
 from scale.bench.records import run_key
-from scale.report.formats import markdown
 
 Gain = tuple[float, float, bool]
 """Gain in view retrieval, gain in kNN, and whether the guard says "better"."""

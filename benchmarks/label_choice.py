@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 
 from benchmarks.pseudo_positives import describe, finished_learner, start_of
 from scale._errors import InputError, ScaleError
+from scale._markdown import markdown
 from scale.evaluate import EvaluationSets, knn_accuracy
 from scale.report import read_records
-from scale.report.formats import markdown
 from scale.runs import RunConfig, prepare
 
 BANKS = 5  # for each choice of classes
-NAMES = ("dataset", "stream", "features", "seed")
 TITLES = {
     "mean": "mean kNN",
     "sd_classes": "sd over classes",
@@ -158,17 +157,20 @@ def spread(series: NDArray[np.float64]) -> dict[str, float | None]:
 
 
 def table(lines: Sequence[dict[str, Any]]) -> str:
-    """Return saved lines as a Markdown table."""
+    """Return saved lines as Markdown: a table for each choice of labels, with what it is above."""
     asked = list(asdict(Choice()))
+    tables: dict[str, list[list[str]]] = {}
     try:
-        rows = [
-            [*(str(line[name]) for name in (*NAMES, *asked)), *(_cell(line[n]) for n in TITLES)]
-            for line in lines
-        ]
+        for line in lines:
+            what = ", ".join(f"{name} {line[name]}" for name in (*asked, "seed"))
+            where = f"{line['dataset']} {line['stream']}"
+            values = [_cell(line[name]) for name in TITLES]
+            tables.setdefault(what, []).append([where, str(line["features"]), *values])
     except (KeyError, TypeError, ValueError) as error:
         message = f"a line is not one that benchmarks.label_choice prints ({error!r})"
         raise InputError(message) from error
-    return markdown([*NAMES, *asked, *TITLES.values()], rows)
+    titles = ["where", "features", *TITLES.values()]
+    return "\n".join(f"{what}:\n\n{markdown(titles, rows)}" for what, rows in tables.items())
 
 
 def _cell(value: float | None) -> str:

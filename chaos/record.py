@@ -10,7 +10,7 @@ from typing import Any
 
 from chaos.judge import KINDS
 from chaos.report import Campaign
-from scale.report.formats import markdown
+from scale._markdown import markdown
 
 COUNTS = ("cases", "kills", "inside")
 HEAD = ["part", "cases", "kills", "at checkpoints", "failures", "covered"]

@@ -65,5 +65,5 @@ def test_the_page_begins_with_what_was_to_be_reached(theirs, shown):
     measured = {"released": [row("update, views ready", 1.0, ("plain", theirs))], "psa": []}
     written = page(measured, machine())
     assert f"| at least 4.5 | {shown} |" in written.split("## ")[0]
-    assert "relative to before" not in written, "what was not measured is not shown"
+    assert "relative to an earlier" not in written, "what was not measured is not shown"
     assert "| what | ours | beside | its cost | beside / ours |\n" in written

@@ -56,7 +56,9 @@ def test_lines_of_a_run_become_a_table(
     assert all(0 <= line["least"] <= line["mean"] <= line["greatest"] <= 100 for line in lines)
     (tmp_path / "lines.jsonl").write_text(text)
     assert main(["--table", str(tmp_path / "lines.jsonl")]) == 0
-    assert capsys.readouterr().out.count("\n") == 2 + len(lines)
+    shown = capsys.readouterr().out
+    assert shown.startswith("classes 2, labels 3, k 3, draws 4, seed 0:\n\n| where |")
+    assert shown.count("\n") == 4 + len(lines)
 
     assert main([str(out), *few, "--classes", "3"]) == 0  # all there are
     text = capsys.readouterr().out

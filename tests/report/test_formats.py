@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scale._markdown import markdown
 from scale.report import make_table
-from scale.report.formats import csv_text, latex, latex_text, markdown
+from scale.report.formats import csv_text, latex, latex_text
 
 from .records import of_variant, record
 

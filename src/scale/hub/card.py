@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from scale._errors import ScaleError
+from scale._markdown import markdown
 from scale._text import printable
 from scale.evaluate import FLOORS, MEASURES
 from scale.export.export import start_licence
 from scale.methods import Learner
-from scale.report.formats import markdown
 from scale.runs import code_label
 from scale.runs.config import CONFIG, read_config
 from scale.runs.run_folder import SUMMARY_REMEDY, read_json

@@ -24,6 +24,31 @@ def threads_for(cpu: float) -> int:
     return max(min(torch.get_num_threads(), int(cpu * cores() + 1e-9)), 1)
 
 
+def choose_threads(
+    cpu: float, before: tuple[float, int] | None, tell: Callable[[str], None]
+) -> int:
+    """Return the number of torch's threads: that of the first start, for the same bits.
+
+    Parameters
+    ----------
+    cpu
+        Share of the cores.
+    before
+        Share and threads of the last start; None for the first.
+    tell
+        Called with a message if another share needs another number.
+    """
+    if before is None:
+        return threads_for(cpu)
+    threads = before[1] if before[0] == cpu else threads_for(cpu)
+    if threads != before[1]:
+        tell(
+            f"the learner began with {before[1]} threads and goes on with {threads}: its numbers "
+            "may differ in the last digits"
+        )
+    return threads
+
+
 class Pace:
     """Keeps the CPU time of this process below a share of the cores, by naps between batches.
 

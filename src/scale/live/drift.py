@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
+
 import numpy as np
 
+from scale._errors import NonFiniteFeaturesError
 from scale.live.rows import times
 from scale.live.store import Store
 from scale.live.view import Vectors
@@ -48,3 +52,25 @@ def measure(recent: Vectors, past: Vectors) -> float | None:
     centre = past.mean(0)
     spread = float(np.sqrt(np.square(past - centre).sum(1).mean()))
     return float(np.linalg.norm(recent.mean(0) - centre)) / spread if spread > 1e-9 else None
+
+
+class Kept:
+    """The last measured drift.
+
+    Parameters
+    ----------
+    ask
+        Measures it.
+    """
+
+    def __init__(self, ask: Callable[[], float | None]) -> None:
+        self._ask = ask
+        self._at: tuple[int, int] | None = None
+        self.value: float | None = None
+
+    def renew(self, step: int, last_image: int) -> None:
+        """Measure drift, unless neither the learner's view nor the images have changed."""
+        if (step, last_image) != self._at:
+            self._at = (step, last_image)
+            with contextlib.suppress(NonFiniteFeaturesError):
+                self.value = self._ask()

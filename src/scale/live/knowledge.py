@@ -104,8 +104,7 @@ class Knowledge(Observer):
         self._looked = 0.0  # when images that wait were last judged
         self._work: list[int] = []
         self._busy = 0  # batches since the last idle time
-        self._drift: float | None = None
-        self._drifted: tuple[int, int] | None = None  # step and last image it was measured at
+        self._drift = drift.Kept(self.drift)
 
     @classmethod
     def open(
@@ -308,7 +307,7 @@ class Knowledge(Observer):
         return {
             "events": dict.fromkeys(STATES, 0) | {row[0]: row[1] for row in counts},
             "alerts": self.alerts.status(),
-            "drift": self._drift,
+            "drift": self._drift.value,
             "view_behind": self.views.behind(),
             "not_judged": self.watchfulness.failed,
         }
@@ -334,13 +333,8 @@ class Knowledge(Observer):
             self.tell(f"something new: event {event.id}, {path or f'image {event.image}'}")
 
     def _measure_drift(self) -> None:
-        """Measure drift, unless neither the learner's view nor the images have changed."""
         last = self.store.query("SELECT COALESCE(MAX(id), 0) FROM images")[0][0]
-        now = (self.views.follow(lag=BUSY_LAG).step, int(last))
-        if now != self._drifted:
-            self._drifted = now
-            with contextlib.suppress(NonFiniteFeaturesError):
-                self._drift = self.drift()
+        self._drift.renew(self.views.follow(lag=BUSY_LAG).step, int(last))
 
     def _side(self) -> int:
         shape = self.views.newest().learner.image_shape_

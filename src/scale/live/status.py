@@ -49,7 +49,7 @@ class Rates:
 def describe(watcher: Watcher) -> dict[str, Any]:
     """Return the status of a running watcher."""
     config, learning, backlog = watcher.config, watcher.learning, watcher.backlog
-    came = sum(intake.came for intake in list(watcher.intakes.values()))
+    came = watcher.intakes.came
     in_rate, learned_rate = watcher.rates.measure(came, watcher.learned)
     found: dict[str, Any] = {
         "state": watcher.state,

@@ -199,6 +199,15 @@ class Store:
         sql = "SELECT id FROM images WHERE batch IS NULL ORDER BY id LIMIT ?"
         return [row[0] for row in self.query(sql, limit)]
 
+    def waiting_of(self, kinds: Sequence[str]) -> list[int]:
+        """Return the images of these kinds of sources that are in no batch yet."""
+        marks = ", ".join("?" * len(kinds))
+        sql = (
+            "SELECT images.id FROM images JOIN sources ON sources.id = source "
+            f"WHERE batch IS NULL AND kind IN ({marks})"
+        )
+        return [row[0] for row in self.query(sql, *kinds)]
+
     def journal(self, numbers: Sequence[int], steps: int) -> int:
         """Write down that these images are the next batch, and return its number: 1, 2, ..."""
         with self.transaction() as db:

@@ -16,8 +16,7 @@ from scale._errors import InputError, UnwritableError
 from scale._files import as_path
 from scale._names import check_text
 from scale.evaluate import guard
-from scale.live.backlog import Backlog
-from scale.live.budget import MemoryBudget, Pace, threads_for
+from scale.live.budget import MemoryBudget, Pace, choose_threads
 from scale.live.config import (
     WATCH,
     WatchConfig,
@@ -27,11 +26,9 @@ from scale.live.config import (
 )
 from scale.live.crew import Crew
 from scale.live.feeding import feed
-from scale.live.gate import Gate
-from scale.live.intake import Intake
+from scale.live.intakes import PROGRAM, Intakes
 from scale.live.learning import Learning
 from scale.live.observer import Observer
-from scale.live.reader import Reader
 from scale.live.retention import Retention
 from scale.live.room import Room, StoppedError
 from scale.live.sources import make_reader
@@ -44,8 +41,6 @@ from scale.runs.run_folder import LEARNER, only_here, refuse_held
 IDLE_SECONDS, STATUS_SECONDS = 0.2, 2.0
 SAVE_SECONDS = 10.0  # at least, between two saves while nothing comes
 GUARD_FIRST, GUARD_FACTOR = 10, 1.5  # batches; the guard is measured again after half as many more
-PROGRAM, LIVE_PROGRAM = "program", "live program"
-LIVE_KINDS = ("stream", "camera", LIVE_PROGRAM)
 
 
 class Watcher:
@@ -108,14 +103,13 @@ class Watcher:
         self._running = False
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
-        self._lock = threading.Lock()
         self._held = contextlib.ExitStack()
         try:
             self._open(kept, [reader.uri for reader in readers])
         except BaseException:
             self._held.close()
             raise
-        self.crew = Crew(readers, self._intake_of, tell, self.backlog.wake)
+        self.crew = Crew(readers, self.intakes.of_reader, tell, self.backlog.wake)
 
     def _open(self, kept: tuple[WatchConfig, dict[str, Any]] | None, sources: list[str]) -> None:
         config = self.config
@@ -123,23 +117,16 @@ class Watcher:
             self.learner: Learner = config.make_learner()
         self.store = self._held.enter_context(Store(self.out, create=True))
         self._held.enter_context(only_here(self.out))
-        self.threads = self._choose_threads(kept)
+        before = None if kept is None else (kept[0].cpu, int(kept[1]["threads"]))
+        self.threads = choose_threads(config.cpu, before, self.tell)
         write_watch(self.out, config, sources, self.learner, self.threads)
         self.room = Room(self.out, self.tell)
         self.learning = Learning(
             *(self.store, self.learner, self.observers, self.room, self.tell, self._stopping)
         )
-        marks = ", ".join("?" * len(LIVE_KINDS))
-        live = self.store.query(
-            "SELECT images.id FROM images JOIN sources ON sources.id = source "
-            f"WHERE batch IS NULL AND kind IN ({marks})",
-            *LIVE_KINDS,
-        )
-        self.backlog = Backlog(
-            config.room, config.batch_size, len(self.store.waiting()), [row[0] for row in live]
-        )
+        self.intakes = Intakes(self.store, config, self.room, self._stopping)
+        self.backlog = self.intakes.backlog
         self.retention = Retention(self.store, config, self.tell)
-        self.intakes: dict[str, Intake] = {}
         self.rates, self.learned = Rates(), 0
         self.saved = True  # False if there was no room for the learner at the end
         self.guard: dict[str, Any] | None = None
@@ -218,12 +205,7 @@ class Watcher:
         check_text("source", source)
         if not self._running and block and self.backlog.is_full():
             raise InputError("too many images wait; start the watcher first: watcher.start()")
-        with self._lock:
-            if source not in self.intakes:
-                kind = PROGRAM if block else LIVE_PROGRAM
-                self.intakes[source] = self._open_intake(source, kind, Gate(self.config), not block)
-                self.intakes[source].set_state("ok", "")
-            intake = self.intakes[source]
+        intake = self.intakes.of_program(source, live=not block)
         with intake.lock:
             intake.live = not block
             return feed(intake, images, when)
@@ -351,34 +333,3 @@ class Watcher:
 
     def _stopping(self) -> bool:
         return self._stop.is_set() or self._asked()
-
-    def _intake_of(self, reader: Reader) -> Intake:
-        gate = Gate(self.config, reader.every)
-        made = self._open_intake(reader.name, reader.kind, gate, reader.live)
-        self.intakes[reader.name] = made
-        return made
-
-    def _open_intake(self, uri: str, kind: str, gate: Gate, live: bool) -> Intake:
-        assert self.config.image_size is not None
-        return Intake(
-            *(self.store, uri, kind),
-            live=live,
-            gate=gate,
-            backlog=self.backlog,
-            image_size=self.config.image_size,
-            room=self.room,
-            stopping=self._stopping,
-        )
-
-    def _choose_threads(self, kept: tuple[WatchConfig, dict[str, Any]] | None) -> int:
-        """Return the number of torch's threads: that of the first start, for the same bits."""
-        if kept is None:
-            return threads_for(self.config.cpu)
-        before = int(kept[1]["threads"])
-        threads = before if kept[0].cpu == self.config.cpu else threads_for(self.config.cpu)
-        if threads != before:
-            self.tell(
-                f"the learner began with {before} threads and goes on with {threads}: its numbers "
-                "may differ in the last digits"
-            )
-        return threads

@@ -32,21 +32,6 @@ LATEX = {
 }
 
 
-def markdown(titles: Cells, lines: Sequence[Cells]) -> str:
-    """Return a table in Markdown.
-
-    Examples
-    --------
-    >>> print(markdown(["features", "kNN"], [["er", "50.00"]]), end="")
-    | features | kNN |
-    | --- | --- |
-    | er | 50.00 |
-    """
-    table = [titles, ["---"] * len(titles), *lines]
-    escaped = ([cell.replace("|", "\\|") for cell in line] for line in table)
-    return "".join("| " + " | ".join(line) + " |\n" for line in escaped)
-
-
 def latex(caption: str, titles: Cells, lines: Sequence[Cells]) -> str:
     """Return a table in LaTeX with booktabs; the first cell of a line is a name.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scale._errors import InputError
+from scale._markdown import markdown
 from scale._names import shown
-from scale.report.formats import markdown
 from scale.report.methods import Facts
 from scale.report.paper_table import ABOUT, paper_table_cells
 

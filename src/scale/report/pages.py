@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from scale._markdown import markdown
 from scale.bench import Record
 from scale.evaluate import MEASURES
 from scale.report.claims import VERDICTS, Finding, overall
-from scale.report.formats import markdown
 from scale.report.groups import Group
 from scale.report.names import code_of
 from scale.report.paired import LEVEL, holm

@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from scale._markdown import markdown
 from scale.report.claims import VERDICTS, Finding, overall
-from scale.report.formats import markdown
 from scale.report.results import Section
 from scale.report.table import UNKNOWN_CODE
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from scale._errors import InputError
+from scale._markdown import markdown
 from scale._names import did_you_mean
 from scale.bench import Record
 from scale.evaluate import FLOORS, MEASURES
@@ -114,7 +115,7 @@ class ResultsTable:
             lines.append([row.dataset, row.stream, self.name(i), str(row.seeds), *cells])
         titles = ["dataset", "stream", "features", "seeds", *map(self.title, self.columns)]
         below = "".join(f"\n{note}\n" for note in [" ".join(self.notes())] if note)
-        return formats.markdown(titles, lines) + below
+        return markdown(titles, lines) + below
 
     def markdown_across_streams(self) -> str:
         """Return the first column in Markdown: a row for each name, a column for each stream."""
@@ -130,7 +131,7 @@ class ResultsTable:
         ]
         titles = [f"{self.title(column)}, {stream}" for stream in streams]
         below = "".join(f"\n{note}\n" for note in [" ".join(self.notes())] if note)
-        return formats.markdown(["dataset", "features", "seeds", *titles], lines) + below
+        return markdown(["dataset", "features", "seeds", *titles], lines) + below
 
     def latex(self) -> str:
         """Return a table for each dataset and stream in LaTeX, for the package booktabs."""

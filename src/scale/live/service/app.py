@@ -26,7 +26,7 @@ from scale.live.service import (
     timeline,
 )
 from scale.live.service.context import Context
-from scale.live.service.models import Problem
+from scale.live.service.models import Problem, Responses
 from scale.live.service.security import Guard, Pass
 from scale.live.service.updates import Updates
 
@@ -38,6 +38,13 @@ if TYPE_CHECKING:
 ABOUT = """Everything that the page of `scale watch --serve` does.
 
 Send a token as `Authorization: Bearer TOKEN`. Images are numbered in order of arrival."""
+PROBLEMS: Responses = {
+    400: {"model": Problem, "description": "Something in the request cannot be used."},
+    401: {"model": Problem, "description": "A token is needed."},
+    403: {"model": Problem, "description": "Another site asked for a change."},
+    421: {"model": Problem, "description": "The host is not known."},
+    507: {"model": Problem, "description": "The disk is full."},
+}
 PARTS = (status, images, timeline, groups, search, names, memory, events)
 
 
@@ -82,18 +89,22 @@ def make_app(
         lifespan=lifespan,
         docs_url=None,  # its scripts would come from the network
         redoc_url=None,
-        responses={
-            400: {"model": Problem, "description": "Something in the request cannot be used."},
-            401: {"model": Problem, "description": "A token is needed."},
-            403: {"model": Problem, "description": "Another site asked for a change."},
-            421: {"model": Problem, "description": "The host is not known."},
-            507: {"model": Problem, "description": "The disk is full."},
-        },
+        responses=PROBLEMS,
     )
     app.state.end_updates = updates.end
     for part in PARTS:
         app.include_router(part.routes(context))
     app.include_router(pages.routes(passes))
+
+    _add_updates(app, updates)
+    app.add_exception_handler(ScaleError, _refuse)
+    app.add_exception_handler(RequestValidationError, _refuse_value)
+    app.add_middleware(Guard, passes=passes, names=names)
+    return app
+
+
+def _add_updates(app: FastAPI, updates: Updates) -> None:
+    """Add the route of changes as they come."""
 
     @app.get(
         "/updates",
@@ -109,11 +120,6 @@ def make_app(
         if updates.is_full:
             raise HTTPException(503, "Too many pages are open; close some.")
         return StreamingResponse(updates.stream(), media_type="text/event-stream")
-
-    app.add_exception_handler(ScaleError, _refuse)
-    app.add_exception_handler(RequestValidationError, _refuse_value)
-    app.add_middleware(Guard, passes=passes, names=names)
-    return app
 
 
 def _news(context: Context) -> dict[str, str]:

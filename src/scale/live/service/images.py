@@ -79,6 +79,13 @@ def routes(context: Context) -> APIRouter:
             detail.events = [one.id for one in why.events]
         return detail
 
+    _add_pictures(router, context)
+    return router
+
+
+def _add_pictures(router: APIRouter, context: Context) -> None:
+    """Add the routes of thumbnails and pictures."""
+
     @router.get(
         "/images/{number}/thumbnail",
         response_class=Response,
@@ -111,8 +118,6 @@ def routes(context: Context) -> APIRouter:
         if not rows or rows[0][0] is None:
             raise HTTPException(404, f"There is no image {number} any more, or yet.")
         return Response(rows[0][0], media_type="image/png", headers=A_DAY)
-
-    return router
 
 
 def _of_name(context: Context, name: str, limit: int) -> ImageList:

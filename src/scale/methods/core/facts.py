@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -31,3 +32,16 @@ class Costs:
     """Random views drawn of memory images, for each stream batch."""
     backwards: int = 0
     """Backward passes for each stream image."""
+
+
+def sklearn_tags(needs_labels: bool) -> Any:
+    """Return what scikit-learn asks of a transformer of images."""
+    from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+    return Tags(
+        estimator_type="transformer",
+        target_tags=TargetTags(required=needs_labels),
+        transformer_tags=TransformerTags(),
+        input_tags=InputTags(two_d_array=False, three_d_array=False),
+        no_validation=True,
+    )

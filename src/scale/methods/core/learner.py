@@ -6,9 +6,10 @@ import contextlib
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import torch
@@ -25,9 +26,9 @@ from scale._tensors import write_tensors
 from scale.memory import Buffer
 from scale.methods.core.checks import Seed, check_device, check_memory, check_params
 from scale.methods.core.divergence import diverged
-from scale.methods.core.facts import Costs, Knowledge
+from scale.methods.core.facts import Costs, Knowledge, sklearn_tags
 from scale.methods.core.group import Group
-from scale.methods.core.sharing import Shared
+from scale.methods.core.sharing import Sharing
 from scale.methods.core.state import Part, State, check_saved, step_in, unflatten
 from scale.models import ImageShape
 
@@ -37,7 +38,7 @@ FIT_BATCH = 128  # images of a batch in fit
 
 
 @dataclass(kw_only=True)
-class Learner(Shared, ABC):
+class Learner(ABC):
     """Learns from batches of unlabelled images, each seen once, and embeds images at any time.
 
     A method is a dataclass whose fields are its parameters. It defines four functions: `setup`
@@ -63,6 +64,8 @@ class Learner(Shared, ABC):
         Encoder features of the last update, (views, d); None without an encoder.
     """
 
+    __slots__ = ("__dict__", "__weakref__", "_sharing")
+
     name: ClassVar[str]
     """Registered name of the method."""
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
@@ -85,6 +88,16 @@ class Learner(Shared, ABC):
     memory_ = cast("Buffer | None", None)
     diagnostics_ = cast("dict[str, float]", {})
     features_ = cast("Tensor | None", None)
+    if TYPE_CHECKING:
+        _sharing: Sharing = dataclasses.field(init=False)
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        made = super().__new__(cls)
+        made._sharing = Sharing()  # in a slot: it is neither copied nor pickled
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self).copy()
 
     def partial_fit(self, images: object, labels: object = None) -> Self:
         """Learn from the next batch of the stream.
@@ -224,7 +237,7 @@ class Learner(Shared, ABC):
             "image_shape": list(self.image_shape_ or ()),
         }
 
-    def recall(self, description: Mapping[str, Any]) -> None:
+    def recall(self, description: Mapping[str, Any]) -> None:  # noqa: B027
         """Take over what a description says beside the parameters, before `start`.
 
         The state is restored later, so a learner need not read what is in it.
@@ -276,15 +289,11 @@ class Learner(Shared, ABC):
         return True  # embeddings exist before the first batch
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+        return sklearn_tags(self.needs_labels)
 
-        return Tags(
-            estimator_type="transformer",
-            target_tags=TargetTags(required=self.needs_labels),
-            transformer_tags=TransformerTags(),
-            input_tags=InputTags(two_d_array=False, three_d_array=False),
-            no_validation=True,
-        )
+    def _changing(self) -> AbstractContextManager[None]:
+        """Give this thread a turn to change the learner; an unstarted one stays so if it fails."""
+        return self._sharing.changing(self)
 
     def _check_parts(self) -> None:
         """Raise `ContractError` if `parts` misses a part of the state."""

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from scale._errors import InputError
 from scale.methods.core.state import State, flatten
@@ -16,34 +16,6 @@ if TYPE_CHECKING:
 
 L = TypeVar("L", bound="Learner")
 PATIENCE = 5  # batches without a reader after which no more copies are made
-
-
-class Shared:
-    """Gives each object a `Sharing`, which is neither an attribute, nor copied, nor pickled."""
-
-    __slots__ = ("__dict__", "__weakref__", "_sharing")
-    _sharing: Sharing
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        made = super().__new__(cls)
-        made._sharing = Sharing()
-        return made
-
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self).copy()
-
-    @contextlib.contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Give this thread a turn to change the learner; an unstarted one stays so if it fails."""
-        with self._sharing.changing(cast("Learner", self)):
-            before = dict(vars(self))
-            try:
-                yield
-            except BaseException:
-                if "image_shape_" not in before:
-                    vars(self).clear()
-                    vars(self).update(before)
-                raise
 
 
 class Sharing:
@@ -70,14 +42,15 @@ class Sharing:
     def changing(self, learner: Learner) -> Iterator[None]:
         """Give this thread a turn to change the learner.
 
-        If it fails, readers keep the copy that they had before.
+        If it fails, readers keep the copy that they had before, and an unstarted learner stays so.
         """
         outermost = self._begin()
         try:
             if outermost:
                 self._move_home()
                 self._copy_for_readers(learner)
-            yield
+            with _unstarted_if_it_fails(learner):
+                yield
             if outermost:
                 self._changed()
         finally:
@@ -265,6 +238,18 @@ class Copy:
         still = sharing.start_like(self)
         still.load_state_dict(self._state)
         return still
+
+
+@contextlib.contextmanager
+def _unstarted_if_it_fails(learner: Learner) -> Iterator[None]:
+    before = dict(vars(learner))
+    try:
+        yield
+    except BaseException:
+        if "image_shape_" not in before:
+            vars(learner).clear()
+            vars(learner).update(before)
+        raise
 
 
 def _unstarted() -> InputError:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from PIL import Image
 
+from scale._markdown import markdown
 from scale.runs.loggers.registry import register_logger
 
 FOLDER = "tensorboard"
@@ -26,8 +27,7 @@ class TensorBoard:
         self._writer: Any = SummaryWriter(str(folder / FOLDER))
 
     def config(self, values: dict[str, str]) -> None:
-        rows = "".join(f"| {name} | {value} |\n" for name, value in values.items())
-        table = f"| option | value |\n| --- | --- |\n{rows}"
+        table = markdown(["option", "value"], list(values.items()))
         self._writer.add_text("config", table, 0)
 
     def metrics(self, values: dict[str, float], step: int) -> None:
