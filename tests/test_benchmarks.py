@@ -4,7 +4,7 @@ import json
 from importlib import import_module
 
 import pytest
-from benchmarks import _lines
+from benchmarks import _lines, equal_time
 from benchmarks.__main__ import MODULES, keep_rows, main, save, table
 from benchmarks._measure import machine, row
 from benchmarks._page import page
@@ -67,3 +67,14 @@ def test_the_page_begins_with_what_was_to_be_reached(theirs, shown):
     assert f"| at least 4.5 | {shown} |" in written.split("## ")[0]
     assert "relative to an earlier" not in written, "what was not measured is not shown"
     assert "| what | ours | beside | its cost | beside / ours |\n" in written
+
+
+@pytest.mark.slow
+def test_the_cost_of_a_batch_is_compared_at_equal_updates(capsys):
+    methods = ["--methods", "vae", "randum"]
+    equal_time.main(["table1-small", "--dataset", "digits", "--table", "--updates", "1", *methods])
+    header, _, *rows = capsys.readouterr().out.splitlines()
+    assert header == "| method | digits, over scale's |"
+    cells = [row.strip("| ").split(" | ") for row in rows]
+    assert {name for name, _ in cells} == {"`vae`", "`randum`"}
+    assert all(float(cost) > 0 for _, cost in cells)
