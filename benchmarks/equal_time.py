@@ -21,6 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from scale._markdown import markdown
 from scale.bench import load_experiment, plan
 from scale.methods import Learner
 from scale.runs import RunConfig, complete, prepare
@@ -48,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             dataset: relative_costs(found, given.methods, given.like, given.updates)
             for dataset, found in configs.items()
         }
-        print(table(costs, given.like))
+        print(table(costs, given.like), end="")
         return
     for dataset, found in configs.items():
         print_updates(dataset, found, given)
@@ -96,7 +97,8 @@ def table(costs: dict[str, dict[str, float]], like: str) -> str:
 
     Examples
     --------
-    >>> print(table({"mnist": {"vae": 2.468, "er": 0.031}, "fruits": {"er": 1.0}}, "scale"))
+    >>> costs = {"mnist": {"vae": 2.468, "er": 0.031}, "fruits": {"er": 1.0}}
+    >>> print(table(costs, "scale"), end="")
     | method | mnist, over scale's | fruits, over scale's |
     | --- | --- | --- |
     | `vae` | 2.5 |  |
@@ -104,15 +106,12 @@ def table(costs: dict[str, dict[str, float]], like: str) -> str:
     """
     methods = dict.fromkeys(method for found in costs.values() for method in found)
     first = next(iter(costs.values()))
-    rows = [
-        ["method", *(f"{dataset}, over {like}'s" for dataset in costs)],
-        ["---"] * (1 + len(costs)),
-    ]
+    lines = []
     for method in sorted(methods, key=lambda one: -first.get(one, 0.0)):
         values = (found.get(method) for found in costs.values())
         shown = ("" if v is None else f"{v:.1f}" if v >= 0.1 else f"{v:.2f}" for v in values)
-        rows.append([f"`{method}`", *shown])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        lines.append([f"`{method}`", *shown])
+    return markdown(["method", *(f"{dataset}, over {like}'s" for dataset in costs)], lines)
 
 
 def line(method: str, batch: float, update: float | None, budget: float) -> str:
