@@ -34,6 +34,7 @@ PAGE = (  # the costs of learning and embedding
     "psa",
     "memory_update",
     "knn",
+    "evaluation",
     "embed",
     "checkpoint",
     "startup",

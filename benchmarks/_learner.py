@@ -20,10 +20,10 @@ from scale.methods import SCALE
 from scale.models._conv import Conv3x3, Shortcut1x1
 
 
-def images(count: int, seed: int = 0) -> Tensor:
-    """Return images of noise, (count, 3, 32, 32)."""
+def images(count: int, seed: int = 0, side: int = 32) -> Tensor:
+    """Return images of noise, (count, 3, side, side)."""
     generator = torch.Generator().manual_seed(seed)
-    return torch.randint(0, 256, (count, 3, 32, 32), dtype=torch.uint8, generator=generator)
+    return torch.randint(0, 256, (count, 3, side, side), dtype=torch.uint8, generator=generator)
 
 
 def started(quick: bool = False, views: Literal["once", "anew"] = "anew") -> SCALE:

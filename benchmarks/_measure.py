@@ -97,9 +97,10 @@ def machine() -> Row:
     }
 
 
-def multiply_adds_per_second(side: int = 1024) -> float:
-    """Return the rate of a float32 product of square matrices: the machine's arithmetic peak."""
-    a, b = torch.ones(side, side), torch.ones(side, side)
+def multiply_adds_per_second(precision: str = "fp32", side: int = 1024) -> float:
+    """Return the rate of a product of square matrices: the machine's arithmetic peak."""
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    a, b = torch.ones(side, side, dtype=dtype), torch.ones(side, side, dtype=dtype)
     return side**3 / median_of({"product": lambda: a @ b}, 8)["product"]
 
 

@@ -26,7 +26,7 @@ def main(quick: bool = False) -> list[Row]:
         best = median_of(
             {name: bind(run, net, views, name) for name, net in nets.items()}, 1 if quick else 2
         )
-        limit = ("direct convolution at the rate of a 1024^3 product", least * passes * 1e3)
+        limit = ("direct convolution at the rate of a 1024^3 fp32 product", least * passes * 1e3)
         for name, alternative in (
             ("plain", "nn.Conv2d for every convolution"),
             ("contiguous", "ours, channels first"),

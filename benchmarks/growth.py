@@ -20,7 +20,7 @@ PI5 = 4 * 2.4e9 * 8  # 4 cores, 2.4 GHz, two NEON units of 4 multiply-adds each
 
 def main(quick: bool = False) -> list[Row]:
     """Time updates and memory choices of several sizes, and batches of a long stream."""
-    return [*updates(quick), stream(20 if quick else 1000), *memories(quick)]
+    return [*updates(quick), stream(20 if quick else 10_000), *memories(quick)]
 
 
 def updates(quick: bool) -> list[Row]:
@@ -70,7 +70,7 @@ def timed(encoder: str, side: int, n: int, m: int) -> tuple[float, float]:
 
 
 def stream(length: int) -> Row:
-    """Return the row of the last batches of a stream, beside its early ones."""
+    """Return the row of the last tenth of a stream's batches, beside an early tenth."""
     learner = SCALE(encoder="cnn", memory_size=64, memory_batch=8, steps_per_batch=1)
     pictures = torch.randint(0, 256, (8, 3, 16, 16), dtype=torch.uint8)
     tenth = length // 10

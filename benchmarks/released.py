@@ -39,8 +39,8 @@ def main(quick: bool = False) -> list[Row]:
     cost |= {f"{who}both": cost[f"{who}update"] + cost[f"{who}views"] for who in ("", "their ")}
     views_each = 2 * sum(map(len, pairs))
     least = PASSES * views_each * multiply_adds(ours.encoder_, torch.zeros(1, 3, 32, 32))
-    seconds = least / multiply_adds_per_second()
-    limit = ("direct convolution at the rate of a 1024^3 product", seconds * 1e3)
+    seconds = least / multiply_adds_per_second(ours.precision_)
+    limit = (f"direct convolution at the rate of a 1024^3 {ours.precision_} product", seconds * 1e3)
     plain = "the released code's shape in plain PyTorch"
     rows = [
         ("update, views ready", "update", plain, limit),

@@ -37,13 +37,17 @@ def main(quick: bool = False) -> list[Row]:
     )
     # Forward passes: one, two for backward, and one or half of one for the past model.
     passes = {"anew": 4.0, "once": 3.5}
-    least = multiply_adds(anew.encoder_, views[:1]) * 2 * len(views) / multiply_adds_per_second()
+    rate = multiply_adds_per_second(anew.precision_)
+    least = multiply_adds(anew.encoder_, views[:1]) * 2 * len(views) / rate
     whole = [
         row(
             f"update, stream views drawn {mode}",
             best[mode] * 1e3,
             ("plain: two passes, own products, nn.Conv2d", best[f"naive {mode}"] * 1e3),
-            ("direct convolution at the rate of a 1024^3 product", least * count * 1e3),
+            (
+                f"direct convolution at the rate of a 1024^3 {anew.precision_} product",
+                least * count * 1e3,
+            ),
             note=f"{2 * len(views) / best[mode]:.0f} views/s",
         )
         for mode, count in passes.items()
