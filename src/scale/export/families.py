@@ -17,6 +17,7 @@ from scale.export.layers import (
     PatchActivations,
     Resize,
     SignedRoot,
+    Slow,
     UnitLength,
 )
 from scale.methods import ContrastiveLearner, Learner, ScalePlus
@@ -123,6 +124,7 @@ class _ScalePlusGraph(nn.Module):
         self.of_patches, self.of_encoder = of_patches, of_encoder
         self.weight = learner.patch_weight
         self.encoder = _encoder(learner)
+        self.slow = None if learner.slow_ is None else Slow(learner.slow_, learner.time_weight)
         self.patches: nn.Module | None = None
         if self.of_patches is not None:
             assert learner.dictionary_ is not None
@@ -133,11 +135,12 @@ class _ScalePlusGraph(nn.Module):
             )
 
     def forward(self, images: Tensor) -> Tensor:
-        learned: Tensor = self.of_encoder(self.encoder(images))
-        if self.patches is None or self.of_patches is None:
-            return learned
-        patches = self.of_patches(self.patches(images))
-        return nn.functional.normalize(torch.cat([self.weight * patches, learned], 1))
+        joined: Tensor = self.of_encoder(self.encoder(images))
+        unit = nn.functional.normalize
+        if self.patches is not None and self.of_patches is not None:
+            patches = self.of_patches(self.patches(images))
+            joined = unit(torch.cat([self.weight * patches, joined], 1))
+        return joined if self.slow is None else unit(torch.cat([joined, self.slow(joined)], 1))
 
 
 class _CarefulGraph(nn.Module):
@@ -155,9 +158,10 @@ class _CarefulGraph(nn.Module):
         self.trust: list[float] = learner.trust_.tolist()
         self.directions = min(DIRECTIONS, learner.output_dim_)
         self.clusters = 0 if learner.dictionary_ is None else learner.clusters
+        self.slow = None if learner.slow_ is None else Slow(learner.slow_, learner.time_weight)
         self.of_start: nn.Module | None = None
         self.patches: nn.Module | None = None
-        if len(learner.memory_) < FEWEST_IMAGES:
+        if not learner.start_map_.fitted:
             return
         of_start, of_patches = learner.fitted_maps()
         self.of_start = nn.Sequential(SignedRoot(), Linear.of(of_start), UnitLength())
@@ -178,14 +182,16 @@ class _CarefulGraph(nn.Module):
         unit = nn.functional.normalize
         blocks = [unit(unit(start) + self.trust[0] * unit(learned))]
         none = start[:, :1] * 0
-        if self.of_start is None:
-            blocks.append(none.expand(-1, self.directions))
-        else:
-            blocks.append(READOUT * self.of_start(start))
+        readout = none.expand(-1, self.directions)
+        if self.of_start is not None:
+            readout = self.of_start(start)
+        blocks.append(READOUT * readout)
         if self.patches is not None:
             blocks.append(self.trust[1] * self.patches(images))
         elif self.clusters:
             blocks.append(none.expand(-1, self.clusters))
+        if self.slow is not None:
+            blocks.append(self.slow(readout))
         return unit(torch.cat(blocks, 1))
 
 

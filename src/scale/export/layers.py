@@ -19,6 +19,7 @@ from scale.methods.dictionary.patch_dictionary import (
 )
 from scale.methods.dictionary.patches import FLAT, SAME
 from scale.methods.dictionary.windows import windows
+from scale.methods.readout.slow import SlowFeatures
 from scale.methods.readout.whitening import Whitening
 from scale.models._conv import Conv3x3, Shortcut1x1
 
@@ -223,6 +224,18 @@ class SignedRoot(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         return features.sign() * features.abs().sqrt()
+
+
+class Slow(nn.Module):
+    """Slow features of embeddings, of a fixed length."""
+
+    def __init__(self, slow: SlowFeatures, weight: float) -> None:
+        super().__init__()
+        self.map = Linear.of(Whitening(slow.centre.cpu(), slow.matrix.cpu()))
+        self.length = weight * float(slow.strength)
+
+    def forward(self, embeddings: Tensor) -> Tensor:
+        return self.length * F.normalize(self.map(embeddings))
 
 
 class UnitLength(nn.Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -14,7 +15,8 @@ from scale._images import resized
 from scale._numbers import Range
 from scale.augment import resize
 from scale.losses import contrastive_loss, dot_products, stream_and_memory_twins
-from scale.methods.core.checks import Amount, Count, Positive, check_memory
+from scale.memory import Memory
+from scale.methods.core.checks import Amount, Count, Positive, Weight, check_memory
 from scale.methods.core.contrastive import ContrastiveLearner
 from scale.methods.core.facts import Costs
 from scale.methods.core.learner import CHUNK
@@ -25,12 +27,16 @@ from scale.methods.core.seeds import generators
 from scale.methods.core.state import Part
 from scale.methods.dictionary.patch_dictionary import PatchDictionary, dictionary_bytes
 from scale.methods.readout.readout import Readout, Size, readout_bytes
-from scale.methods.readout.start import root
+from scale.methods.readout.slow import SlowFeatures
+from scale.methods.readout.start import DIRECTIONS, root
 from scale.models import ImageShape
 
 LARGEST_SIDE = 32  # larger images are resized before patches are taken, to limit the cost
 FEWEST_IMAGES = 16  # images in memory to fit the read-out; with fewer, use the encoder's features
 REFRESHED = 32  # memory images whose features are computed again, for each update of a batch
+SLOW = 8  # one of so many dimensions of an embedding is for slow features
+WITNESSES = 128  # images of the stream by which the drift of embeddings is measured
+EMBEDDING = "embedding"  # column of the witnesses: at the last batch
 EARLY = 4  # features are at most the EARLY-th part of the batches so far old
 
 
@@ -61,6 +67,10 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
         Features of memory images, and the maps fitted to them.
     dictionary_
         Centroids and moments of patches; None without patches.
+    slow_
+        Directions in which neighbours in time are alike; None with ``time_weight=0``.
+    witnesses_
+        A sample of the stream, which shows how embeddings drift while the learner changes.
 
     Examples
     --------
@@ -85,6 +95,9 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
     """Views of each of these images, used to fit the read-out; 0 only whitens the features."""
     ridge: Positive = 0.2
     """Ridge added to the covariance of views, as a fraction of the mean feature variance."""
+    time_weight: Weight = 1.0
+    """Length of the slow part of an embedding, relative to the rest; 0 ignores the stream's order.
+    The part is empty where neighbours in the stream are no more alike than others."""
 
     patches_per_image: ClassVar[int] = 16
     epsilon: ClassVar[float] = 0.1  # added to the variances of patches before whitening
@@ -106,6 +119,10 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
         self.dictionary_ = self._make_dictionary(image_shape) if self.clusters else None
         self._readout_rng = generators(self.seed, 5)[4]
         self.readout_ = self._make_readout()
+        self.slow_ = self._make_slow()
+        if self.slow_ is not None:
+            self._witness_rng = generators(self.seed, 6)[5]
+            self.witnesses_ = Memory(WITNESSES, "reservoir", self._witness_rng)
         if self.pretrained_:
             self.setup_care()
 
@@ -141,16 +158,25 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
         check_memory(self, "readout_views", needed)
         return Readout(count, self.readout_views, sizes, self.ridge)
 
+    def _make_slow(self) -> SlowFeatures | None:
+        keep = self.output_dim_ // SLOW if self.time_weight else 0
+        if keep == 0:
+            return None
+        if self.pretrained_:
+            return SlowFeatures(min(DIRECTIONS, self.output_dim_), keep)
+        return SlowFeatures(self.output_dim_ - keep, keep)
+
     def _readout_sizes(self) -> dict[str, Size]:
         if self.pretrained_:  # the memory keeps features of the start's encoder
             patches = Size(4 * self.clusters, self.clusters)
             return {} if self.dictionary_ is None else {"patches": patches}
         sizes = {}
+        room = self.output_dim_ - (self.output_dim_ // SLOW if self.time_weight else 0)
         share = 0
-        if self.dictionary_ is not None and self.output_dim_ > 1:
-            share = min(self.output_dim_ // 2, 4 * self.clusters)
+        if self.dictionary_ is not None and room > 1:
+            share = min(room // 2, 4 * self.clusters)
             sizes["patches"] = Size(4 * self.clusters, share)
-        sizes["encoder"] = Size(self.output_dim_, self.output_dim_ - share)
+        sizes["encoder"] = Size(self.output_dim_, room - share)
         return sizes
 
     def learn(self, batch: Tensor, labels: Tensor | None) -> None:
@@ -168,6 +194,10 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
         self._refresh_readout(len(batch))
         if self.pretrained_:
             self.look_at_times()
+        elif self.slow_ is not None and self.readout_.fitted:
+            self.learn_slow(batch, {})
+        if self.slow_ is not None:
+            self.diagnostics_["slow"] = float(self.slow_.strength)
 
     def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
         """Return the loss of an update."""
@@ -178,15 +208,43 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
     def embed(self, batch: Tensor) -> Tensor:
         if self.pretrained_:
             return self.embed_carefully(batch)
-        of_encoder = self.readout_.map_of("encoder", self.device)
-        if of_encoder is None:
+        if not self.readout_.fitted:
             return self.encode_images(batch)
-        learned = F.normalize(of_encoder(self._encoder_features(batch)))
+        joined = self._joined_parts(batch)
+        if self.slow_ is None:
+            return joined
+        return F.normalize(torch.cat([joined, self.time_weight * self.slow_(joined)], 1))  # (n, d)
+
+    def _joined_parts(self, batch: Tensor) -> Tensor:
+        """Return the read-outs of patches and encoder side by side, of length 1."""
+        of_encoder = self.readout_.map_of("encoder", self.device)
         of_patches = self.readout_.map_of("patches", self.device)
+        assert of_encoder is not None
+        learned = F.normalize(of_encoder(self._encoder_features(batch)))
         if of_patches is None:
             return learned
         patches = F.normalize(of_patches(self._patch_features(batch)))
-        return F.normalize(torch.cat([self.patch_weight * patches, learned], 1))  # (n, d)
+        return F.normalize(torch.cat([self.patch_weight * patches, learned], 1))
+
+    def learn_slow(self, batch: Tensor, columns: Mapping[str, Tensor]) -> None:
+        """Learn the slow features from a batch, after its updates."""
+        assert self.slow_ is not None
+        with torch.no_grad():
+            drift = None
+            if len(self.witnesses_):
+                found = self.slow_input(self.witnesses_.images, self.witnesses_.columns)
+                drift = (found - self.witnesses_.columns[EMBEDDING]).mean(0)
+                self.witnesses_.columns[EMBEDDING] = found
+            embeddings = self.slow_input(batch, columns)
+        self.slow_.learn(embeddings, drift)
+        self.witnesses_.update(batch, None, {**columns, EMBEDDING: embeddings})
+
+    def slow_input(self, images: Tensor, columns: Mapping[str, Tensor]) -> Tensor:
+        """Return what slow features are computed from, on the CPU, (n, d)."""
+        if self.pretrained_:
+            return self.careful_slow_input(columns)
+        parts = [self._joined_parts(part).cpu() for part in torch.split(images, CHUNK)]
+        return torch.cat(parts)
 
     def _refresh_readout(self, n: int) -> None:
         """Compute features of some memory images again, after a batch of n."""
@@ -228,6 +286,9 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
         parts |= {"readout": self.readout_, "readout_rng": self._readout_rng}
         if self.pretrained_:
             parts |= self.care_parts()
+        if self.slow_ is not None:
+            parts |= {"slow": self.slow_, "witnesses": self.witnesses_}
+            parts["witness_rng"] = self._witness_rng
         if self.dictionary_ is not None:
             parts |= {"dictionary": self.dictionary_, "patch_rng": self.dictionary_.generator}
         return parts

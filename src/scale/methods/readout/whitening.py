@@ -76,7 +76,7 @@ def contrast_whitening(
         return _like(sample, mean, torch.eye(len(mean), keep, dtype=rows.dtype))
     scales = lam.rsqrt() * (lam / (lam + 1)).square()
     scales = scales / scales.max()
-    rotation = _rotation(factor @ (axes * (lam * scales)), keep)
+    rotation = fixed_frame(factor @ (axes * (lam * scales)), keep)
     matrix = torch.linalg.solve_triangular(factor.T, axes * scales, upper=True) @ rotation
     return _like(sample, mean, matrix)
 
@@ -117,7 +117,7 @@ def _like(sample: Tensor, mean: Tensor, matrix: Tensor) -> Whitening:
     return Whitening(*(part.to(sample.device, torch.float32) for part in (mean, matrix)))
 
 
-def _rotation(covariances: Tensor, keep: int) -> Tensor:
+def fixed_frame(covariances: Tensor, keep: int) -> Tensor:
     """Return the rotation, (r, keep), of whitened features to a fixed random frame.
 
     Principal axes have no sign, and they swap when their variances cross. This rotation towards a
