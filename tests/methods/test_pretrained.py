@@ -172,7 +172,7 @@ def test_a_learner_that_holds_back_embeds_with_its_start(resnet):
 
 
 def test_without_patches_there_is_no_such_block(resnet):
-    assert plus(resnet, clusters=0).partial_fit(images(20)).transform(images()).shape == (12, 832)
+    assert plus(resnet, clusters=0).partial_fit(images(20)).transform(images()).shape == (12, 768)
 
 
 @pytest.mark.parametrize("start", ["resnet18", "pretrained"])

@@ -206,7 +206,11 @@ def test_the_read_out_takes_as_many_images_of_memory_as_told():
     fit(few)
     fit(all_)
     learned = (
-        {name: t for name, t in state(one).items() if not name.startswith(("readout", "slow", "witness"))}
+        {
+            name: t
+            for name, t in state(one).items()
+            if not name.startswith(("readout", "slow", "witness"))
+        }
         for one in (few, all_)
     )
     assert differences(*learned) == [], "learning does not depend on it"

@@ -158,10 +158,9 @@ class _CarefulGraph(nn.Module):
         self.trust: list[float] = learner.trust_.tolist()
         self.directions = min(DIRECTIONS, learner.output_dim_)
         self.clusters = 0 if learner.dictionary_ is None else learner.clusters
-        self.slow = None if learner.slow_ is None else Slow(learner.slow_, learner.time_weight)
         self.of_start: nn.Module | None = None
         self.patches: nn.Module | None = None
-        if not learner.start_map_.fitted:
+        if len(learner.memory_) < FEWEST_IMAGES:
             return
         of_start, of_patches = learner.fitted_maps()
         self.of_start = nn.Sequential(SignedRoot(), Linear.of(of_start), UnitLength())
@@ -182,16 +181,14 @@ class _CarefulGraph(nn.Module):
         unit = nn.functional.normalize
         blocks = [unit(unit(start) + self.trust[0] * unit(learned))]
         none = start[:, :1] * 0
-        readout = none.expand(-1, self.directions)
-        if self.of_start is not None:
-            readout = self.of_start(start)
-        blocks.append(READOUT * readout)
+        if self.of_start is None:
+            blocks.append(none.expand(-1, self.directions))
+        else:
+            blocks.append(READOUT * self.of_start(start))
         if self.patches is not None:
             blocks.append(self.trust[1] * self.patches(images))
         elif self.clusters:
             blocks.append(none.expand(-1, self.clusters))
-        if self.slow is not None:
-            blocks.append(self.slow(readout))
         return unit(torch.cat(blocks, 1))
 
 

@@ -227,15 +227,16 @@ class SignedRoot(nn.Module):
 
 
 class Slow(nn.Module):
-    """Slow features of embeddings, of a fixed length."""
+    """Slow features of embeddings."""
 
     def __init__(self, slow: SlowFeatures, weight: float) -> None:
         super().__init__()
         self.map = Linear.of(Whitening(slow.centre.cpu(), slow.matrix.cpu()))
-        self.length = weight * float(slow.strength)
+        self.weight = weight
 
     def forward(self, embeddings: Tensor) -> Tensor:
-        return self.length * F.normalize(self.map(embeddings))
+        slow: Tensor = self.map(embeddings)
+        return self.weight * slow
 
 
 class UnitLength(nn.Module):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -27,8 +26,8 @@ from scale.methods.core.seeds import generators
 from scale.methods.core.state import Part
 from scale.methods.dictionary.patch_dictionary import PatchDictionary, dictionary_bytes
 from scale.methods.readout.readout import Readout, Size, readout_bytes
-from scale.methods.readout.slow import SlowFeatures
-from scale.methods.readout.start import DIRECTIONS, root
+from scale.methods.readout.slow import BLOCK, SlowFeatures
+from scale.methods.readout.start import root
 from scale.models import ImageShape
 
 LARGEST_SIDE = 32  # larger images are resized before patches are taken, to limit the cost
@@ -95,9 +94,9 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
     """Views of each of these images, used to fit the read-out; 0 only whitens the features."""
     ridge: Positive = 0.2
     """Ridge added to the covariance of views, as a fraction of the mean feature variance."""
-    time_weight: Weight = 1.0
-    """Length of the slow part of an embedding, relative to the rest; 0 ignores the stream's order.
-    The part is empty where neighbours in the stream are no more alike than others."""
+    time_weight: Weight = 0.3
+    """Weight of slow features, in which neighbours in the stream are alike. 0 ignores the order of
+    the stream. Pretrained encoders have none."""
 
     patches_per_image: ClassVar[int] = 16
     epsilon: ClassVar[float] = 0.1  # added to the variances of patches before whitening
@@ -160,10 +159,8 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
 
     def _make_slow(self) -> SlowFeatures | None:
         keep = self.output_dim_ // SLOW if self.time_weight else 0
-        if keep == 0:
+        if keep == 0 or self.pretrained_:
             return None
-        if self.pretrained_:
-            return SlowFeatures(min(DIRECTIONS, self.output_dim_), keep)
         return SlowFeatures(self.output_dim_ - keep, keep)
 
     def _readout_sizes(self) -> dict[str, Size]:
@@ -194,10 +191,8 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
         self._refresh_readout(len(batch))
         if self.pretrained_:
             self.look_at_times()
-        elif self.slow_ is not None and self.readout_.fitted:
-            self.learn_slow(batch, {})
-        if self.slow_ is not None:
-            self.diagnostics_["slow"] = float(self.slow_.strength)
+        elif self.slow_ is not None and self.readout_.fitted and len(batch) >= BLOCK:
+            self._learn_slow(self.slow_, batch)
 
     def losses(self, stream_views: Tensor, memory_views: Tensor) -> dict[str, Tensor]:
         """Return the loss of an update."""
@@ -226,25 +221,22 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
         patches = F.normalize(of_patches(self._patch_features(batch)))
         return F.normalize(torch.cat([self.patch_weight * patches, learned], 1))
 
-    def learn_slow(self, batch: Tensor, columns: Mapping[str, Tensor]) -> None:
+    def _learn_slow(self, slow: SlowFeatures, batch: Tensor) -> None:
         """Learn the slow features from a batch, after its updates."""
-        assert self.slow_ is not None
-        with torch.no_grad():
-            drift = None
-            if len(self.witnesses_):
-                found = self.slow_input(self.witnesses_.images, self.witnesses_.columns)
-                drift = (found - self.witnesses_.columns[EMBEDDING]).mean(0)
-                self.witnesses_.columns[EMBEDDING] = found
-            embeddings = self.slow_input(batch, columns)
-        self.slow_.learn(embeddings, drift)
-        self.witnesses_.update(batch, None, {**columns, EMBEDDING: embeddings})
+        witnesses, drift = self.witnesses_, None
+        if len(witnesses):
+            found = self._joined_in_chunks(witnesses.images)
+            drift = (found - witnesses.columns[EMBEDDING]).mean(0)
+            witnesses.columns[EMBEDDING] = found
+        embeddings = self._joined_in_chunks(batch)
+        slow.learn(embeddings, drift)
+        witnesses.update(batch, None, {EMBEDDING: embeddings})
+        self.diagnostics_["slow"] = float(slow.strength)
 
-    def slow_input(self, images: Tensor, columns: Mapping[str, Tensor]) -> Tensor:
-        """Return what slow features are computed from, on the CPU, (n, d)."""
-        if self.pretrained_:
-            return self.careful_slow_input(columns)
-        parts = [self._joined_parts(part).cpu() for part in torch.split(images, CHUNK)]
-        return torch.cat(parts)
+    def _joined_in_chunks(self, images: Tensor) -> Tensor:
+        """Return `_joined_parts` of images on the CPU, (n, d)."""
+        with torch.no_grad():
+            return torch.cat([self._joined_parts(x).cpu() for x in torch.split(images, CHUNK)])
 
     def _refresh_readout(self, n: int) -> None:
         """Compute features of some memory images again, after a batch of n."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,15 +12,8 @@ from torch import Tensor, nn
 
 from scale.losses import contrastive_loss, dot_products, stream_and_memory_twins
 from scale.methods.core.learner import CHUNK
-from scale.methods.core.state import Part
-from scale.methods.readout.start import (
-    DIRECTIONS,
-    FEATURES,
-    FEWEST_IMAGES,
-    VIEWS,
-    StartMap,
-    root,
-)
+from scale.methods.core.state import Part, State
+from scale.methods.readout.start import DIRECTIONS, FEATURES, FEWEST_IMAGES, VIEWS, fit_start, root
 from scale.methods.readout.whitening import Whitening
 from scale.models import ImageShape
 from scale.models.stages import keep_statistics, train_last_stages
@@ -29,7 +22,6 @@ if TYPE_CHECKING:
     from scale.methods.core.replay import Replay as Host
     from scale.methods.dictionary.patch_dictionary import PatchDictionary
     from scale.methods.readout.readout import Readout
-    from scale.methods.readout.slow import SlowFeatures
 else:
     Host = object
 
@@ -50,12 +42,12 @@ class FromPretrained(Host):
     rate is a tenth and the temperature twice the given one, and features of views are pulled
     towards the start's features of their image, also for images in memory.
 
-    An embedding has blocks of fixed length: encoder, read-out and patches. The encoder's is
+    An embedding has three blocks of fixed length: encoder, read-out and patches. The encoder's is
     the mean of the start's and the learned features. The read-out is fitted to the start's features
     of memory images. Every few batches the learner draws views of memory images and looks how many
     find their image. If they find fewer with the learned features than without, it holds back and
     embeds with the start alone. Patches get the least weight with which views find about as many as
-    with the best. Slow features are a fourth block, computed from the read-out's.
+    with the best.
 
     Attributes
     ----------
@@ -70,11 +62,8 @@ class FromPretrained(Host):
         dictionary_: PatchDictionary | None
         clusters: int
         readout_: Readout
-        slow_: SlowFeatures | None
-        time_weight: float
 
         def _patch_features(self, batch: Tensor) -> Tensor: ...
-        def learn_slow(self, batch: Tensor, columns: Mapping[str, Tensor]) -> None: ...
 
     def open_encoder(
         self, image_shape: ImageShape, usual_side: int | None, generator: torch.Generator
@@ -95,10 +84,11 @@ class FromPretrained(Host):
         """Make the state of this class, after the learner's own."""
         self.trust_ = torch.tensor([1.0, 0.0])
         self.looked_ = torch.zeros(2)
-        self.start_map_ = StartMap(self.output_dim_)
+        self._of_start: Whitening | None = None  # fitted on demand
 
     def update_carefully(self, batch: Tensor, labels: Tensor | None) -> None:
         """Make the updates of a batch, and take it into memory."""
+        self._of_start = None
         with torch.no_grad():
             start = self.start_features(batch)  # (n, d)
             view = self.augmentation_(batch.to(self.device), self._view_rng)
@@ -107,19 +97,12 @@ class FromPretrained(Host):
             memory_views = self.replay_views()
             self.step(self._careful_losses(stream_views, memory_views, start))
         self.remember(batch, labels, columns=columns)
-        if self.slow_ is not None and self.start_map_.fitted:
-            self.learn_slow(batch, {FEATURES: start.cpu()})
-
-    def careful_slow_input(self, columns: Mapping[str, Tensor]) -> Tensor:
-        """Return the read-out of the start's features, which `columns` has, of length 1."""
-        return F.normalize(self.start_map_.on("cpu")(root(columns[FEATURES])))
 
     def look_at_times(self) -> None:
         """Look at times which parts help, and say what was found."""
         due = self.step_ % CHECK_EVERY == 0 or self.step_ + 1 in EARLY
-        if len(self.memory_) >= FEWEST_IMAGES and (due or not self.start_map_.fitted):
+        if len(self.memory_) >= FEWEST_IMAGES and due:
             with torch.no_grad():
-                self.start_map_.fit(self.memory_)
                 self._look()
         learned, patches = self.trust_.tolist()
         by_start, by_both = (100 * self.looked_).tolist()
@@ -150,7 +133,7 @@ class FromPretrained(Host):
         """Return the embeddings of images, (n, d + 256 + patches)."""
         start = self.start_features(batch)
         learned = self.encode_images(batch) if self.trust_[0] else start
-        if not self.start_map_.fitted:
+        if len(self.memory_) < FEWEST_IMAGES:
             return self._joined(start, learned, None, None)
         of_start, of_patches = self.fitted_maps()
         patches = None
@@ -172,13 +155,13 @@ class FromPretrained(Host):
             none = start.new_zeros(n, self.clusters)
             weighed = none if patches is None else self.trust_[1] * F.normalize(patches)
             blocks.append(weighed)
-        if self.slow_ is not None:
-            blocks.append(self.time_weight * self.slow_(F.normalize(readout)))
         return F.normalize(torch.cat(blocks, 1))
 
     def fitted_maps(self) -> tuple[Whitening, Whitening | None]:
         """Return the read-outs of the start's features and of patches, fitted to memory."""
-        return self.start_map_.on(self.device), self.readout_.map_of("patches", self.device)
+        if self._of_start is None:
+            self._of_start = fit_start(self.memory_, self.device)
+        return self._of_start, self.readout_.map_of("patches", self.device)
 
     def _look(self) -> None:
         """Decide by view retrieval in memory whether learned features and patches help."""
@@ -221,7 +204,12 @@ class FromPretrained(Host):
 
     def care_parts(self) -> dict[str, Part]:
         """Return the state of this class."""
-        return {"trust": self.trust_, "looked": self.looked_, "start_map": self.start_map_}
+        return {"trust": self.trust_, "looked": self.looked_}
+
+    def load_state_dict(self, state: State) -> None:
+        super().load_state_dict(state)
+        if self.pretrained_:
+            self._of_start = None
 
 
 def _beside(left: Tensor, right: Tensor) -> Tensor:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from scale.methods.readout.whitening import fixed_frame
 
 BLOCK = 32  # images of the stream, one after the other, that count as neighbours
-FEWEST = 8  # in a block; a smaller batch says nothing
 RIDGE = 0.01  # added to the variances of embeddings before whitening, as a fraction of their mean
 MARGIN = 1.5  # factor of `edge`: drift is measured with noise, too
 REFIT = 0.05  # fit again when later batches have this share of all weights
@@ -37,7 +35,7 @@ class SlowFeatures(nn.Module):
     Attributes
     ----------
     strength
-        Sum of the squared scales, at most 1: how much time says, ().
+        Sum of the squared scales: how many directions are slow, ().
 
     References
     ----------
@@ -47,7 +45,6 @@ class SlowFeatures(nn.Module):
     mean: Tensor
     within: Tensor
     between: Tensor
-    noise: Tensor
     batches: Tensor
     spread: Tensor
     fitted: Tensor
@@ -60,7 +57,6 @@ class SlowFeatures(nn.Module):
         self.register_buffer("mean", torch.zeros(features, dtype=torch.float64))
         self.register_buffer("within", torch.zeros(features, features, dtype=torch.float64))
         self.register_buffer("between", torch.zeros(features, features, dtype=torch.float64))
-        self.register_buffer("noise", torch.tensor(0.0, dtype=torch.float64))
         self.register_buffer("spread", torch.tensor(0.0, dtype=torch.float64))
         self.register_buffer("batches", torch.tensor(0))
         self.register_buffer("fitted", torch.tensor(0))
@@ -69,32 +65,28 @@ class SlowFeatures(nn.Module):
         self.register_buffer("strength", torch.tensor(0.0))
 
     def learn(self, embeddings: Tensor, drift: Tensor | None = None) -> None:
-        """Learn from the embeddings of a batch in the order of the stream, (n, d).
+        """Learn from the embeddings of a batch in the order of the stream, (n, d); n >= `BLOCK`.
 
         `drift` is how far embeddings of the same images moved on average since the last batch,
         (d,). Without it, a change of the learner would look like a change of the stream.
         """
         if drift is not None:
             self.mean += drift.cpu().double()
-        size = min(BLOCK, len(embeddings))
-        if size < FEWEST:
-            return
         rows = embeddings.cpu().double()
         blocks = torch.stack(
-            torch.split(rows[: len(rows) // size * size], size)
+            torch.split(rows[: len(rows) // BLOCK * BLOCK], BLOCK)
         )  # (blocks, size, d)
         means = blocks.mean(1)
         around = (blocks - means[:, None]).flatten(0, 1)
         self.batches += 1
         # The weight of batch t is t: early embeddings are those of a learner that knew little.
         share = 2 / (float(self.batches) + 1)
-        self.within.lerp_(around.T @ around / (len(means) * (size - 1)), share)
+        self.within.lerp_(around.T @ around / (len(means) * (BLOCK - 1)), share)
         moved = means.mean(0) - self.mean
         apart = means - means.mean(0)
         self.between.lerp_(apart.T @ apart / len(means), share)
         self.between.add_(torch.outer(moved, moved), alpha=share * (1 - share))
         self.mean.add_(moved, alpha=share)
-        self.noise.lerp_(torch.tensor(1 / size, dtype=torch.float64), share)
         self.spread.mul_((1 - share) ** 2).add_(share**2 / len(means))
         if 2 * (self.batches - self.fitted) >= REFIT * self.batches:
             self.fit()
@@ -102,7 +94,7 @@ class SlowFeatures(nn.Module):
     def fit(self) -> None:
         """Fit the directions to what was learned."""
         # Means of blocks differ by chance too: by the variance within, divided by the size.
-        between = self.between - self.noise * self.within
+        between = self.between - self.within / BLOCK
         variances, axes = torch.linalg.eigh(self.within + between)
         variances = variances.clamp(min=0)
         ridge = RIDGE * variances.mean() + torch.finfo(torch.float32).tiny
@@ -115,7 +107,7 @@ class SlowFeatures(nn.Module):
         used = int((scales[:keep] > 0).sum())
         self.fitted.copy_(self.batches)
         self.centre.copy_(self.mean)
-        self.strength.copy_(scales[:keep].square().sum().clamp(max=1))
+        self.strength.copy_(scales[:keep].square().sum())
         self.matrix.zero_()
         if used:
             directions = white @ turned[:, :used] * scales[:used]
@@ -128,19 +120,19 @@ class SlowFeatures(nn.Module):
         It is the limit of the largest eigenvalue of noise, for d dimensions and these numbers of
         blocks and images (Wachter).
         """
-        size = 1 / self.noise
         blocks = 1 / self.spread  # of equal weight, with as much noise as these
         d = len(self.mean)
-        within = d / (blocks * (size - 1)).clamp(min=1e-6)
+        within = d / (blocks * (BLOCK - 1)).clamp(min=1e-6)
         if blocks <= 1 or within >= 1:
             return torch.ones_like(self.spread)
         between = d / (blocks - 1)
         root = (between + within - between * within).clamp(min=0).sqrt()
         ratio = ((1 + root) / (1 - within)).square()  # of variances, for means of blocks
-        share = (ratio - 1) / size
+        share = (ratio - 1) / BLOCK
         return share / (1 + share)
 
     def forward(self, embeddings: Tensor) -> Tensor:
-        """Return the slow features of embeddings, (n, keep), of length `strength`."""
+        """Return the slow features of embeddings, (n, keep); their mean square is `strength`."""
         centre, matrix = self.centre.to(embeddings.device), self.matrix.to(embeddings.device)
-        return self.strength.to(embeddings.device) * F.normalize((embeddings - centre) @ matrix)
+        slow: Tensor = (embeddings - centre) @ matrix
+        return slow

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from scale.memory import Buffer
 from scale.methods.readout.whitening import Whitening, contrast_whitening
@@ -24,37 +23,6 @@ def fit_start(memory: Buffer, device: str) -> Whitening:
     sample, views = root(memory.columns[FEATURES]), root(memory.columns[VIEWS])
     fitted = contrast_whitening(sample, [views], RIDGE, min(DIRECTIONS, sample.shape[1]))
     return Whitening(*(part.to(device) for part in fitted))
-
-
-class StartMap(nn.Module):
-    """The read-out of `fit_start` as state, fitted at times.
-
-    Parameters
-    ----------
-    features
-        Dimension of the start's features.
-    """
-
-    mean: Tensor
-    matrix: Tensor
-    fitted: Tensor
-
-    def __init__(self, features: int) -> None:
-        super().__init__()
-        self.register_buffer("mean", torch.zeros(features))
-        self.register_buffer("matrix", torch.zeros(features, min(DIRECTIONS, features)))
-        self.register_buffer("fitted", torch.tensor(False))
-
-    def fit(self, memory: Buffer) -> None:
-        """Fit the map to the features that the memory keeps."""
-        mean, matrix = fit_start(memory, "cpu")
-        self.mean.copy_(mean)
-        self.matrix.copy_(matrix)
-        self.fitted.fill_(True)
-
-    def on(self, device: str) -> Whitening:
-        """Return the map on a device."""
-        return Whitening(self.mean.to(device), self.matrix.to(device))
 
 
 def root(features: Tensor) -> Tensor:
