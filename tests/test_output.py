@@ -20,6 +20,7 @@ from scale import _output
 from scale._console import Screen
 from scale._output import News
 from scale._text import printable, shell_line
+from scale.cli import main
 
 HOSTILE = "a\x1b]0;owned\x07\x9b2J\r\b\u202eb\udcff\n"
 
@@ -120,7 +121,9 @@ def scale(more: str, *arguments: str, **environment: str) -> subprocess.Complete
     )
 
 
-@pytest.mark.parametrize("command", [["--help"], ["table", "--help"]])
+@pytest.mark.parametrize(
+    "command", [["--help"], pytest.param(["table", "--help"], marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     ("more", "status", "error"),
     [
@@ -139,10 +142,15 @@ def test_results_that_cannot_be_written_are_an_error_unless_the_reader_has_left(
 
 
 @pytest.mark.parametrize("columns", ["0", "1", "10", "many", "²"])
-def test_help_fits_any_width(columns: str) -> None:
-    done = scale("", "data", "get", "--help", COLUMNS=columns)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("usage: scale data get")
+def test_help_fits_any_width(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    with pytest.raises(SystemExit, match="0"):
+        main(["data", "get", "--help"])
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert shown.out.startswith("usage: scale data get")
 
 
 def test_an_encoding_without_our_signs_gets_plain_ones() -> None:

@@ -166,5 +166,6 @@ def test_a_full_disk_is_told_and_keeps_the_old_file(small_disk):
     assert [file.name for file in disk.iterdir()] == ["file"]
 
 
+@pytest.mark.slow
 def test_nothing_is_unpickled(tmp_path):
     assert run_code(UNPICKLED, str(tmp_path / "file")) == ("", "")

@@ -76,6 +76,7 @@ def test_the_status_of_nothing_is_a_mistake(tmp_path, capsys):
     assert "holds no live learner" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("default_signals")
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     make_images(tmp_path / "in", 12)

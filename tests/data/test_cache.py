@@ -69,6 +69,7 @@ def test_the_second_load_decodes_nothing_and_is_equal(parquet: Path) -> None:
     assert not first.images.flags.writeable
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_agree(parquet: Path, own_cache: Path) -> None:
     both = [run(LOAD, parquet) for _ in range(2)]
     answers = {process.communicate()[0] for process in both}
@@ -77,6 +78,7 @@ def test_two_processes_at_once_agree(parquet: Path, own_cache: Path) -> None:
     assert entry(own_cache).exists()
 
 
+@pytest.mark.slow
 def test_the_part_of_a_killed_process_is_deleted(parquet: Path, own_cache: Path) -> None:
     process = run(KILLED, parquet)
     assert process.wait() == -signal.SIGKILL
@@ -127,6 +129,7 @@ def test_without_a_cache_images_are_decoded_in_memory(parquet: Path, own_cache: 
     assert load_dataset(parquet).images.shape == (600, 3, 8, 8)
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_images_are_decoded_in_memory_and_no_part_is_left(
     parquet: Path, own_cache: Path
 ) -> None:

@@ -51,11 +51,8 @@ def test_the_same_command_again_learns_nothing_twice(tmp_path):
     assert contents(tmp_path / "live") == before
 
 
-@pytest.mark.parametrize(
-    "checkpoint",
-    [0, pytest.param(1e6, marks=pytest.mark.slow)],
-    ids=["checkpoints", "no checkpoint"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("checkpoint", [0, 1e6], ids=["checkpoints", "no checkpoint"])
 def test_kills_at_any_use_of_a_file_change_nothing(tmp_path, checkpoint):
     pytest.importorskip("av")
     sources = [tmp_path / "in", make_video(tmp_path / "film.avi", 6)]

@@ -124,6 +124,7 @@ def test_threads_write_at_the_same_time(store):
     assert {r[0] for r in store.query("SELECT COUNT(*) FROM images GROUP BY source")} == {20}
 
 
+@pytest.mark.slow
 def test_another_process_reads_while_one_writes(store):
     fill(store, 2)
     code = "import sys; from scale.live import Store; print(Store(sys.argv[1]).waiting())"

@@ -155,7 +155,9 @@ def test_an_error_of_an_observer_reaches_the_one_who_waits(tmp_path):
 
 
 def test_the_oldest_unnamed_images_leave_first(tmp_path):
-    config = dataclasses.replace(TINY, keep_gb=0.001, checkpoint_seconds=0, image_size=64)
+    small = {"memory_size": 16, "clusters": 4}
+    config = dataclasses.replace(TINY, method="patches", params=small, image_size=64)
+    config = dataclasses.replace(config, keep_gb=0.001, checkpoint_seconds=0)
     noise = np.random.default_rng(0).integers(0, 256, (160, 64, 64, 3), dtype=np.uint8)
     with Watcher(tmp_path, config=config) as watcher:
         watcher.feed(noise[:8])

@@ -43,6 +43,7 @@ def test_json_lines_have_the_numbers_of_the_files(
     assert_same_run(tmp_path / "run", unbroken)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("default_signals")
 def test_a_stopped_run_says_so_in_json_and_goes_on(
     held: Held, held_unbroken: Path, gate: Gate, tmp_path: Path

@@ -65,6 +65,7 @@ def read_all(process: Started, shown: bytes = b"") -> str:
     return read_until(process, None, shown).decode()
 
 
+@pytest.mark.slow
 def test_one_panel_then_one_sentence_and_the_same_run(
     command: Command, unbroken: Path, tmp_path: Path
 ) -> None:
@@ -86,6 +87,7 @@ def test_one_panel_then_one_sentence_and_the_same_run(
     assert shown.rindex(SHOW_CURSOR) > shown.rindex("\x1b[?25l")
 
 
+@pytest.mark.slow
 def test_ctrl_c_closes_the_panel_then_says_how_to_go_on(
     held: Held, gate: Gate, tmp_path: Path
 ) -> None:

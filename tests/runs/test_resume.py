@@ -79,10 +79,9 @@ def test_killed_before_the_first_checkpoint_starts_again(
     assert_same_run(out, held_unbroken)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("default_signals")
-@pytest.mark.parametrize(
-    "sig", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_saves_and_names_the_command_that_resumes(
     held: Held, held_unbroken: Path, gate: Gate, tmp_path: Path, sig: int
 ) -> None:

@@ -27,6 +27,7 @@ from scale.export.graphs import (
 from scale.export.int8 import loss_of_neighbours, quantised
 from scale.export.samples import CHECKED, Samples, calibration_images, samples_for
 from scale.methods import Learner
+from scale.methods.core.encoders import WithEncoder
 from scale.runs.embed_learner import Embedder, open_embedder
 
 SUFFIXES = {"onnx": ".onnx", "torch": ".pt2"}
@@ -110,7 +111,7 @@ def describe(embedder: Embedder) -> dict[str, Any]:
     from scale import __version__
 
     learner = embedder.learner
-    scaled = normalisation(learner) if hasattr(learner, "pixel_mean_") else None
+    scaled = normalisation(learner) if isinstance(learner, WithEncoder) else None
     return {
         **{name: value for name, value in embedder.about().items() if name != "image_side"},
         "scale_version": __version__,
@@ -124,7 +125,7 @@ def describe(embedder: Embedder) -> dict[str, Any]:
 
 def start_licence(learner: Learner) -> str | None:
     """Return the licence of the pretrained weights that a learner started from, if it did."""
-    weights = getattr(learner, "weights_", None)
+    weights = learner.weights_ if isinstance(learner, WithEncoder) else None
     return None if weights is None else str(weights.licence)
 
 
