@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from scale._errors import ScaleError, UnwritableError
-from scale._files import append_line, as_path, atomic_path, write_atomic
+from scale._files import append_line, as_path, atomic_path, check_writable, write_atomic
 
 LIMITED = """
 import resource, signal, sys
@@ -224,6 +224,16 @@ def test_a_link_stays_and_the_file_behind_it_is_replaced(target):
     assert target.read_text() == "news"
 
 
+def test_a_place_that_is_tried_stays_as_it_was(tmp_path):
+    check_writable(tmp_path / "a" / "b" / "new")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "old").write_text("old")
+    check_writable(tmp_path / "old")
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    with pytest.raises(UnwritableError, match="a file is where a folder on its path should be"):
+        check_writable(tmp_path / "old" / "new")
+
+
 def test_a_limit_on_file_size_is_told_and_keeps_the_old_file(target):
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(target)], capture_output=True, text=True, check=False
@@ -261,7 +271,7 @@ def test_what_a_killed_writer_left_is_swept_by_the_next_and_a_living_one_is_spar
     assert other.exists()
 
 
-@pytest.mark.parametrize("wrong", [None, 3, b"x", "a\0b", "x" * 300, "a/" + "é" * 128 + "/b"])
+@pytest.mark.parametrize("wrong", [None, 3, b"x", "", "a\0b", "x" * 300, "a/" + "é" * 128 + "/b"])
 def test_what_cannot_be_a_path_is_refused(wrong):
     with pytest.raises(ScaleError, match=r"out must be a path"):
         as_path("out", wrong)

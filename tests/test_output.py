@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+import numpy as np
 import pytest
+import sklearn.decomposition
 from rich.table import Table
 from rich.text import Text
 
@@ -175,3 +177,14 @@ def test_our_own_warnings_are_one_line_and_those_of_others_keep_their_place() ->
         other = warnings.formatwarning("slow", UserWarning, "/elsewhere.py", 3)
     assert other.startswith("/elsewhere.py:3: UserWarning: slow")
     assert "UserWarning" in warnings.formatwarning("it declines", UserWarning, own, 3)
+
+
+def test_libraries_do_not_warn_about_single_numbers_even_where_warnings_are_errors() -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("error")
+        with _output.plain_warnings():
+            one = np.zeros((1, 2))
+            sklearn.decomposition.PCA().fit(one)
+        with pytest.raises(RuntimeWarning):
+            sklearn.decomposition.PCA().fit(one)
+    assert not told

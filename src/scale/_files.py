@@ -34,6 +34,8 @@ def as_path(name: str, value: object) -> Path:
     """Return `value`, a path or its text, as a path; `name` is that of the argument in errors."""
     if not isinstance(value, str | os.PathLike):
         raise InputError(f"{name} must be a path, got a {type(value).__name__}")
+    if value == "":
+        raise InputError(f"{name} must be a path, got an empty text")
     path = Path(value)
     long = any(len(os.fsencode(part)) > LONGEST_NAME for part in path.parts)
     if long or "\0" in str(path):
@@ -125,9 +127,15 @@ class _NotNow(Exception):
 
 
 def check_writable(target: Path) -> None:
-    """Raise `UnwritableError` before the work rather than after it."""
-    with contextlib.suppress(_NotNow), atomic_path(target):
-        raise _NotNow
+    """Raise `UnwritableError` before the work rather than after it. Nothing stays behind."""
+    new = [folder for folder in Path(target).parents if not folder.exists()]
+    try:
+        with contextlib.suppress(_NotNow), atomic_path(target):
+            raise _NotNow
+    finally:
+        for folder in new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def write_atomic(target: Path, content: bytes | str) -> None:

@@ -18,6 +18,8 @@ from typing import Any, TextIO, cast
 
 from scale._text import printable
 
+LIBRARIES = r"(numpy|scipy|sklearn)\b"
+"""Modules whose warnings about single numbers, such as a division by 0, mean nothing to a user."""
 PLAIN = {"±": "+-", "…": "...", "†": "+", "‡": "++"}
 """What stands for our own signs where the encoding has none."""
 
@@ -35,7 +37,7 @@ def tell(text: str) -> None:
 
 @contextlib.contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Show this package's own warnings as one line, without the place in the code."""
+    """Show this package's own warnings as one line, and none about numbers inside libraries."""
     before, package = warnings.formatwarning, str(Path(__file__).parent)
 
     def one_line(
@@ -51,7 +53,9 @@ def plain_warnings() -> Iterator[None]:
 
     warnings.formatwarning = one_line
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=RuntimeWarning, module=LIBRARIES)
+            yield
     finally:
         warnings.formatwarning = before
 

@@ -155,6 +155,8 @@ def test_variants_can_be_chosen() -> None:
         (GRID, "--seeds 0", "seeds must be"),
         (GRID, "--evaluations 0", "evaluations must be from 1"),
         (GRID, "--workers 0", "workers must be from 1 to 1024"),
+        (GRID, "--engine in-process --workers 2", "--workers is for --engine pool"),
+        (GRID, "--address x:1", "--address is for --engine ray"),
         (ROWS, "--methods scale", "variants differ in method"),
         (SPARSE, "--dataset mnist --streams frames", "leaves out dataset mnist, stream frames"),
     ],

@@ -43,6 +43,7 @@ def test_skipped_files_are_named_and_counted(
     [
         (["--workers", "0"], "workers must be from 1 to 1024, got 0"),
         (["--out", "z.txt"], "must end in .npy or .parquet, got z.txt"),
+        (["--address", "here:1"], "address is for the engine ray"),
         (["--split", "test"], "has no split called 'test'"),
     ],
 )
@@ -74,3 +75,15 @@ def test_without_a_terminal_progress_is_lines_with_rate_and_time_left(
     assert lines[0].endswith(" left")
     assert "images/s" in lines[0]
     assert lines[-1].startswith(f"{MANY} embeddings of ")
+
+
+def test_a_live_learner_is_named_as_what_it_is(
+    photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "door").mkdir()
+    (tmp_path / "door" / "watch.json").write_text("{}")
+    z = str(tmp_path / "z.npy")
+    assert main(["embed", str(tmp_path / "door"), str(photos), "--out", z]) == 2
+    told = capsys.readouterr().err
+    assert "holds a live learner, not a run; give " in told
+    assert told.endswith("door/learner.safetensors\n")

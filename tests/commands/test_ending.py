@@ -153,6 +153,29 @@ def test_a_value_of_the_wrong_kind_is_named(
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "--out", ""],
+        ["run", "--from", "", "--out", "x", "--dataset", "digits"],
+        ["table", ""],
+        ["status", ""],
+        ["bench", "mu", "--out", ""],
+        ["push", "run", ""],
+    ],
+)
+def test_an_empty_path_is_none_and_not_the_current_folder(
+    arguments: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    assert re.search("'' is not a path|'' cannot be used|empty text", capsys.readouterr().err)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("default_signals")
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -108,6 +108,14 @@ def test_no_network_and_wrong_names(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_folder_that_cannot_be_written_is_told_before_the_export(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    told = refused(["push", str(tmp_path / "no-run"), str(tmp_path / "file" / "new")], capsys)
+    assert "a file is where a folder on its path should be" in told
+
+
 def test_nothing_that_is_there_is_overwritten(
     pushed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from scale.runs import RunConfig, read_metrics, run
+from scale.runs import PlainDisplay, RunConfig, read_metrics, run
 from scale.runs.setting import prepare
 from tests.runs.conftest import make_photos
 
@@ -76,6 +78,11 @@ def test_a_run_counts_the_forgetting_of_the_evaluated_classes(
     make: Callable[[Path], Path], tmp_path: Path
 ) -> None:
     settings = config(make(tmp_path / "data"))
-    summary = run(settings, tmp_path / "run")
+    lines = io.StringIO()
+    display = PlainDisplay(Console(file=lines, width=500))
+    summary = run(settings, tmp_path / "run", display=display)
     expected = forgetting_written_out(tmp_path / "run", settings)
     assert summary["forgetting_seen"] == pytest.approx(expected)
+    left_out = make in (one_rare, one_untested)
+    told = "1 class without images to evaluate on, only learned from: b\n"
+    assert lines.getvalue().count(told) == left_out

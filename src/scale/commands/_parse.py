@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from scale._errors import InputError
@@ -18,10 +19,11 @@ UNION = re.compile(r"no type matching (\S+) could be instantiated from \['(.*?)'
 PLAIN = (
     (re.compile(r"invalid literal for int\(\) with base 10: '(.*?)'"), r"\1 is not a whole number"),
     (re.compile(r"could not convert string to float: '(.*?)'"), r"\1 is not a number"),
+    (re.compile(r"Could not find valid parse for arguments: \[(.*?)\]"), r"\1 cannot be used"),
     (re.compile(r"exceeds the limit .*? string conversion.*limit", re.I), "it has too many digits"),
 )
 """What Python says of a text that is no number, and plain words for it."""
-WORDS = {"INT": "a whole number", "FLOAT": "a number"}
+WORDS = {"INT": "a whole number", "FLOAT": "a number", "PATH": "a path"}
 HELP_OPTIONS = {"-h", "--help"}
 NARROWEST, UNBROKEN = 40, 2000  # columns; tyro never ends on a terminal of a few
 LONG = 60  # characters of a text that are repeated
@@ -47,11 +49,42 @@ def parse(kind: Callable[..., Any], prog: str, arguments: list[str], **more: Any
     told = io.StringIO()
     try:
         with _width_for(arguments), contextlib.redirect_stderr(told):
-            return tyro.cli(kind, prog=prog, args=arguments, **more)
+            return tyro.cli(kind, prog=prog, args=arguments, registry=_registry(), **more)
     except SystemExit as stopped:
         if not stopped.code:
             raise
         raise InputError(f"{in_one_line(told.getvalue())}; see {prog} --help") from None
+
+
+@functools.cache
+def _registry() -> Any:
+    """Return the rule for paths: an empty text, as of a variable that is not set, is none."""
+    from tyro.constructors import (
+        ConstructorRegistry,
+        PrimitiveConstructorSpec,
+        PrimitiveTypeInfo,
+    )
+
+    def path(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Path] | None:
+        if info.type is not Path:
+            return None
+        return PrimitiveConstructorSpec(
+            nargs=1,
+            metavar="PATH",
+            instance_from_str=lambda texts: _as_path(texts[0]),
+            is_instance=lambda value: isinstance(value, Path),
+            str_from_instance=lambda value: [str(value)],
+        )
+
+    registry = ConstructorRegistry()
+    registry.primitive_rule(path)
+    return registry
+
+
+def _as_path(text: str) -> Path:
+    if not text:
+        raise ValueError("'' is not a path")
+    return Path(text)
 
 
 def call(command: Callable[..., None], prog: str, arguments: list[str]) -> None:
@@ -107,7 +140,7 @@ def in_one_line(box: str) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONG else f"{text[:LONG]}..."
+    return (text or "''") if len(text) <= LONG else f"{text[:LONG]}..."
 
 
 def _in_words(metavar: str) -> str:

@@ -35,6 +35,8 @@ from scale.runs.probe import duration
 
 Names = tuple[str, ...]
 MOST_WORKERS = 1024
+OF_ENGINES = {"pool": ("workers",), "ray": ("address", "cpus", "gpus")}
+"""Options that mean something to one engine only."""
 
 
 @dataclass(kw_only=True)
@@ -134,6 +136,7 @@ def parse(arguments: list[str]) -> Options:
     check_number("gpus", options.gpus, least=0)
     check_number("cpus", options.cpus, least=1, whole=True)
     check_number("checkpoint_seconds", options.checkpoint_seconds, least=0)
+    _refuse_unused(options)
     options.more = more
     return options
 
@@ -189,6 +192,15 @@ def _engine(folder: BenchFolder, options: Options) -> Engine:
     from scale.bench.on_ray import OnRay
 
     return OnRay(folder, how, options.address, options.cpus, options.gpus)
+
+
+def _refuse_unused(options: Options) -> None:
+    """Refuse options of another engine, which would change nothing."""
+    usual = Options(experiment="")
+    for engine, names in OF_ENGINES.items():
+        for name in names:
+            if options.engine != engine and getattr(options, name) != getattr(usual, name):
+                raise InputError(f"--{name} is for --engine {engine}; leave it out, or choose that")
 
 
 def _dry_run(jobs: list[Job], options: Options) -> None:

@@ -23,8 +23,12 @@ def evaluate(
         bank_size: Labelled images for the kNN and the linear probe. Default: the dataset's.
         to: Also append the measures to this file, as one JSON line.
     """
+    from scale._files import check_writable
     from scale.report import append_evaluation
     from scale.runs import measure_again, measures_table
+
+    if to is not None:
+        check_writable(to)
 
     warnings: list[str] = []
 

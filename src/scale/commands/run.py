@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from scale._errors import InputError
+from scale._files import as_path
 from scale.commands._parse import parse, peek
 from scale.commands._terminal import console, keep_freed_memory
 
@@ -167,6 +168,7 @@ def _config_from(source: str, arguments: list[str]) -> RunConfig:
 
     if peek(arguments, "--dataset") is None:
         raise InputError("--from needs --dataset: the images to learn from now")
+    as_path("--from", source)
     return config_from(source, peek(arguments, "--method"), **_of_run(Path(source)))
 
 

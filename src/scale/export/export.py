@@ -77,8 +77,8 @@ def export_learner(
     if int8 and to != "onnx":
         raise InputError("int8 is for onnx; leave it out, or export to onnx")
     path = _target(run, SUFFIXES[to], out)
-    embedder = open_embedder(run, warn)
     check_writable(path)
+    embedder = open_embedder(run, warn)
     learner = embedder.learner
     program = trace(export_module(learner), embedder.image_shape)
     samples = samples_for(run, learner)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scale._errors import InputError
-from scale._files import as_path, write_atomic
+from scale._files import as_path, check_writable, write_atomic
 from scale._hub import LEARNER, PREFIX, download, endpoint, import_hub, is_hub_name, plain_errors
 from scale._names import shown
 from scale.export import export_learner
@@ -72,6 +72,8 @@ def push(
     folder = _as_folder(name)
     if folder is None:
         _check_login(name)
+    else:
+        check_writable(folder / CARD)
     need("onnxscript")
     embedder = open_embedder(run, warn)
     with tempfile.TemporaryDirectory() as made:

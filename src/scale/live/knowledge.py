@@ -125,6 +125,7 @@ class Knowledge(Observer):
         confident
             See above.
         """
+        check_number("confident", confident, least=0, most=1)
         store = Store(folder)
         try:
             return cls(store, load_learner(store.folder, tell), confident=confident)

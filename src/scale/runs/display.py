@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +18,8 @@ from scale._text import printable
 from scale.evaluate import FLOORS, Guard
 from scale.runs.verdict import verdict
 from scale.runs.view import HIDDEN, SHOWN
+
+FEW = 5  # names in a message
 
 if TYPE_CHECKING:
     from scale.runs.config import RunConfig
@@ -88,9 +91,14 @@ class PlainDisplay(Display):
             self.message(f"warning: {warning}")
 
     def watch(self, setting: Setting) -> None:
-        """Start the clock and the watch over the learner's health."""
+        """Start the clock and the watch over the learner's health; name classes not measured."""
         self.clock = Clock(setting.stream.cursor, setting.stream.num_samples)
         self.health = HealthWatch(setting.stream.batch_size, setting.stream.num_samples)
+        left_out = _not_measured(setting)
+        if left_out:
+            what = "1 class" if len(left_out) == 1 else f"{len(left_out)} classes"
+            names = f"{', '.join(left_out[:FEW])}{', ...' if left_out[FEW:] else ''}"
+            self.message(f"{what} without images to evaluate on, only learned from: {names}")
 
     def start(self, config: RunConfig, setting: Setting) -> None:
         self.watch(setting)
@@ -263,6 +271,14 @@ def _headline(config: RunConfig, setting: Setting) -> str:
         f"{config.method} on {config.dataset} {config.stream}, seed {config.seed}: "
         f"{stream.num_samples} images in {len(stream)} batches of {stream.batch_size}"
     )
+
+
+def _not_measured(setting: Setting) -> list[str]:
+    """Return the names of the classes that are in the stream and in no measure."""
+    if setting.evaluator is None or setting.labels is None:
+        return []
+    left_out = np.setdiff1d(setting.labels, setting.evaluator.sets.classes)
+    return [printable(setting.class_names[label]) for label in left_out]
 
 
 def _losses(record: dict[str, Any]) -> str:

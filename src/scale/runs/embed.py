@@ -30,6 +30,7 @@ from scale.runs.embed_work import embedded_parts
 LUMA = np.array([0.299, 0.587, 0.114])
 Engine = Literal["local", "ray"]
 MOST_WORKERS = 1024
+ANY = "auto"  # address of a Ray cluster: that of this machine
 FORMATS = (".npy", ".parquet")
 
 
@@ -59,7 +60,7 @@ def embed_images(
     workers: int | None = None,
     restart: bool = False,
     engine: Engine = "local",
-    address: str = "auto",
+    address: str = ANY,
     progress: Progress | None = None,
     warn: Callable[[str], None] = warnings.warn,
 ) -> Embedded:
@@ -105,10 +106,12 @@ def embed_images(
         raise InputError(f"engine must be local or ray, got {engine!r}")
     if workers is not None:
         check_number("workers", workers, least=1, most=MOST_WORKERS, whole=True)
-    embedder = open_embedder(run, warn)
-    check_writable(out)
+    if engine != "ray" and address != ANY:
+        raise InputError("address is for the engine ray; leave it out, or choose that engine")
     if out.suffix not in FORMATS:
         raise InputError(f"the file to write must end in {' or '.join(FORMATS)}, got {out}")
+    check_writable(out)
+    embedder = open_embedder(run, warn)
     with open_parts(out, restart=restart) as parts:
         archive = _open(embedder, images, split, on_bad, parts)
         kept = parts.finished(warn)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scale._errors import InputError
 from scale._files import as_path
 from scale.data import pixels
 from scale.methods import Learner, load
@@ -17,7 +18,10 @@ from scale.runs.code import PACKAGE, sources_of
 from scale.runs.config import RunConfig
 from scale.runs.learner import load_learner
 from scale.runs.metrics import read_metrics
+from scale.runs.run_folder import HELD, LEARNER
 from scale.runs.source import digest_of
+
+LIVE = "watch.json"  # the settings of a live learner
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +85,7 @@ class Embedder:
 def open_embedder(run: Path, warn: Callable[[str], None]) -> Embedder:
     """Return the learner of a run, finished or not, or a saved one."""
     if as_path("run", run).is_dir():
+        _refuse_live(run)
         learner, method = load_learner(run, warn), RunConfig.read(run).method
     else:
         learner, method = load(run), None
@@ -89,8 +94,13 @@ def open_embedder(run: Path, warn: Callable[[str], None]) -> Embedder:
     return Embedder(learner, run, method, hashlib.sha256(content).hexdigest())
 
 
+def _refuse_live(folder: Path) -> None:
+    if (folder / LIVE).exists():
+        raise InputError(f"{folder} holds {HELD[LIVE]}, not a run; give {folder / LEARNER}")
+
+
 def _file_of(run: Path) -> Path:
-    return run / "learner.safetensors" if run.is_dir() else run
+    return run / LEARNER if run.is_dir() else run
 
 
 def _saved(learner: Learner) -> bytes:
