@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         args.cases, args.kills = min(args.cases or 60, 60), min(args.kills, 6)
     console = Console()
     campaign, begin = Campaign(args.seed, short=args.short), time.monotonic()
+    code = record.code_here()
     with world(args.seed, short=args.short) as made:
         console.print(f"templates made in {time.monotonic() - begin:.0f} s", highlight=False)
         for part in args.only or PARTS:
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             finally:  # a part that is stopped is kept too
                 _keep(campaign, args)
                 if args.json is not None and args.case is None:
-                    record.append(campaign, part, args.json, whole=whole)
+                    record.append(campaign, part, args.json, code, whole=whole)
             console.print(f"{part}: {dict(campaign.parts[part])}", highlight=False)
     show(campaign, console)
     return 1 if campaign.failed else 0

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +17,12 @@ from hypothesis.extra import numpy as hnp
 from chaos.world import World
 
 ROWS, CLASSES, DIM, HALF = 24, 3, 16, 4
+
+
+class Made(NamedTuple):
+    """A valid argument that the child makes, in the folder of its case."""
+
+    make: Callable[[], Any]
 
 
 class Wrong(NamedTuple):
@@ -84,8 +93,55 @@ def valid(world: World) -> dict[str, Any]:
             experiment)[0], "how": HowToRun(), "state": learner.state_dict(), "meta": dict(
             learner.describe()), "record": records[0], "rows": {"x": {"knn": 1.0}},
         "encoder:nn.Module": build_encoder("cnn", (1, 8, 8), generator)[0],
+        "module": build_encoder("cnn", (1, 8, 8), generator)[0], "inputs": torch.zeros(2, 1, 8, 8),
+        "classes": np.arange(CLASSES), "device": "cpu", "file": StringIO(),
     }  # fmt: skip
-    return found
+    return found | _objects(world)
+
+
+def _objects(world: World) -> dict[str, Any]:
+    """Return valid arguments of the program's own types."""
+    from rich.console import Console
+
+    from scale.bench import BenchFolder, HowToRun, InProcess
+    from scale.bench.display import BenchDisplay
+    from scale.export import Exported
+    from scale.live import Store
+    from scale.runs.embed_learner import open_embedder
+
+    def store() -> Store:
+        return Store(Path(shutil.copytree(world.live, "live")))
+
+    def folder() -> BenchFolder:
+        return BenchFolder(Path("bench"))
+
+    return {
+        "jobs": [],
+        "folder:BenchFolder": Made(folder),
+        "engine:Engine": Made(lambda: InProcess(folder(), HowToRun())),
+        "display:BenchDisplay": BenchDisplay(),
+        "done": Exported(Path("m.onnx"), 1, (1, 8, 8), 128, 0.0, "x"),
+        "embedder": Made(lambda: open_embedder(Path("run"), print)),
+        "store": Made(store),
+        "console": Made(lambda: Console(file=StringIO())),
+    }
+
+
+def _facts(encoder: str | None) -> Made:
+    """Return what the tables of encoders show."""
+
+    def make() -> Any:
+        from scale.report.encoders import all_encoder_facts, encoder_facts
+
+        return all_encoder_facts() if encoder is None else encoder_facts(encoder)
+
+    return Made(make)
+
+
+def _names() -> Path:
+    """Write names of images, and return where."""
+    Path("z.files.txt").write_text("a.png\n")
+    return Path("z.files.txt")
 
 
 SPECIAL: dict[str, dict[str, Any]] = {
@@ -101,6 +157,10 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "scale.report.keep_records": {"path": Path("new.jsonl")},
     "scale.bench.append_records": {"path": Path("new.jsonl")},
     "scale.bench.append_evaluation": {"path": Path("new.jsonl")},
+    "scale.report.encoder_on_terminal": {"facts": _facts("cnn")},
+    "scale.report.encoders_on_terminal": {"facts": _facts(None)},
+    "scale.runs.read_names": {"path": Made(_names)},
+    "scale.runs.embed_images": {"images": "run", "out": Path("z.npy")},
     "scale.ScalePlus.set_params": {},
 }
 """Valid arguments of one function only."""
@@ -108,11 +168,19 @@ SPECIAL: dict[str, dict[str, Any]] = {
 
 def example(known: dict[str, Any], name: str, hint: str) -> Any:
     """Return a valid argument for a parameter, by its name or else by its type."""
+    found = _known(known, name, hint)
+    return found.make() if isinstance(found, Made) else found
+
+
+def _known(known: dict[str, Any], name: str, hint: str) -> Any:
     for key in known:
         head, _, kind = key.partition(":")
         if head == name and kind and kind in hint:
             return known[key]
-    return known[name] if name in known else _plain(hint)
+    if name in known:
+        return known[name]
+    same = (one for one in known.values() if type(one).__name__ == hint.strip("'"))
+    return next(same, _plain(hint))
 
 
 def _plain(hint: str) -> Any:

@@ -52,7 +52,9 @@ def cases(world: World, rng: random.Random) -> Iterator[Case]:
     from scale.methods import METHODS
 
     methods = ["er"] if world.short else rng.sample(sorted(METHODS), METHODS_TRIED)
-    hows: list[How] = [*[_at_write] * 5, *[_soon_after] * 3, *[_signalled] * 2, _bench]
+    hows: list[How] = [*[_at_write] * 5, *[_signalled] * 2, _bench]
+    if not world.short:  # which repeats: it does not kill after a time
+        hows += [_soon_after] * 3
     number = 0
     while True:
         number += 1

@@ -13,11 +13,13 @@ from chaos.report import Campaign
 from scale._markdown import markdown
 
 COUNTS = ("cases", "kills", "inside")
-HEAD = ["part", "cases", "kills", "at checkpoints", "failures", "covered"]
+HEAD = ["part", "cases", "kills", "at checkpoints", "failures", "covered", "commit"]
 
 
-def append(campaign: Campaign, part: str, path: Path, *, whole: bool = True) -> None:
-    """Add what one part found to the file `path`, with the code and the rules that it ran with.
+def append(
+    campaign: Campaign, part: str, path: Path, code: dict[str, Any], *, whole: bool = True
+) -> None:
+    """Add what one part found to the file `path`, with the code that it ran with.
 
     `whole` is False for a part that was stopped.
     """
@@ -27,8 +29,7 @@ def append(campaign: Campaign, part: str, path: Path, *, whole: bool = True) -> 
         "seed": campaign.seed,
         "short": campaign.short,
         "whole": whole,
-        "code": _code(),
-        "rules": digest_of(Path(__file__).parent),
+        **code,
         **{name: counts[name] for name in COUNTS},
         "failures": {kind: counts[kind] for kind in KINDS if counts[kind]},
         "defects": [
@@ -47,18 +48,20 @@ def append(campaign: Campaign, part: str, path: Path, *, whole: bool = True) -> 
 def table(path: Path) -> str:
     """Return the counts of the last campaign in a file of records as Markdown.
 
-    It has the lines whose code is that of the last line: first which code that is, then a row for
-    each part.
+    A part has the lines of the code that it ran with last; its row says which code that is.
     """
     lines = [json.loads(text) for text in path.read_text().splitlines()]
-    last = [line for line in lines if line["code"]["digest"] == lines[-1]["code"]["digest"]]
-    rows = []
+    rows, kept = [], []
     for part in PARTS:
-        found = [line for line in last if line["part"] == part]
+        found = [line for line in lines if line["part"] == part]
+        found = [line for line in found if line["code"]["digest"] == found[-1]["code"]["digest"]]
         if found:
             stopped = "" if all(line.get("whole", True) for line in found) else ", stopped"
-            rows.append([f"{part}{stopped}", *_counts(found), _covered(found)])
-    return f"{_caption(last)}\n\n{markdown(HEAD, [*rows, ['all', *_counts(last), '']])}"
+            rows.append([f"{part}{stopped}", *_counts(found), _covered(found), _code_of(found)])
+            kept += found
+    seeds = " ".join(str(seed) for seed in sorted({line["seed"] for line in kept}))
+    table = markdown(HEAD, [*rows, ["all", *_counts(kept), "", ""]])
+    return f"Seed: {seeds}.\n\n{table}"
 
 
 def digest_of(folder: Path) -> str:
@@ -69,25 +72,26 @@ def digest_of(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _code() -> dict[str, Any]:
+def code_here() -> dict[str, Any]:
+    """Return which code and which rules a campaign runs with; ask before it starts."""
     import scale
     from scale.runs import RunConfig, code_of
 
     known = code_of(RunConfig())
-    return {
+    code = {
         "digest": digest_of(Path(scale.__file__).parent),
         "commit": known["commit"],
         "changed": known["changed"],
     }
+    return {"code": code, "rules": digest_of(Path(__file__).parent)}
 
 
-def _caption(lines: list[dict[str, Any]]) -> str:
-    """Return a line with the code and the seeds of a campaign."""
+def _code_of(lines: list[dict[str, Any]]) -> str:
+    """Return the code of a part: its commit, or a digest of its source."""
     code = lines[-1]["code"]
-    commit = f", commit {code['commit'][:7]}" if code["commit"] else ""
-    changes = " with changes" if code["changed"] else ""
-    seeds = " ".join(str(seed) for seed in sorted({line["seed"] for line in lines}))
-    return f"Code: digest {code['digest']}{commit}{changes}. Seed: {seeds}."
+    if not code["commit"]:
+        return f"digest {code['digest'][:8]}"
+    return f"{code['commit'][:7]}{' with changes' if code['changed'] else ''}"
 
 
 def _counts(found: list[dict[str, Any]]) -> Iterator[str]:

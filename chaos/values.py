@@ -85,8 +85,8 @@ WRITE_PATHS: tuple[Value, ...] = (  # the devices are in the folder of the case
 )
 WRITTEN = {"out", "to", "figures"}
 """Path options that name what is written; all others are read."""
-FREE_TEXT = {"address": ("bench", "embed"), "name": ("name",)}
-"""Options that take any text, by command; only a cluster can refuse its address."""
+FREE_TEXT = {"name": ("name",)}
+"""Options that take any text, by command."""
 UNBOUNDED = {"checkpoint_seconds", "gpus"}
 """Numbers of which infinity can be meant."""
 WORK = {"steps_per_batch", "updates"}
