@@ -9,10 +9,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scale.methods import ScalePlus
+from scale.export.families import export_module
+from scale.methods import ScalePlus, load
 from scale.methods.readout.slow import BLOCK, MARGIN, RIDGE, SlowFeatures
 
-from .learners import fit, images, make
+from .learners import differences, fit, images, make, state
 
 D, BATCHES, N = 12, 20, 64
 
@@ -104,7 +105,7 @@ def test_a_drift_of_the_learner_is_no_change_of_the_stream():
 
 
 def test_a_batch_smaller_than_a_block_says_nothing():
-    learner = make("scale-plus")
+    learner = make("scale-plus", time_weight=0.3)
     for seed in range(3):
         learner.partial_fit(images(BLOCK - 1, seed=seed))
     assert learner.readout_.fitted
@@ -119,3 +120,18 @@ def test_an_embedding_has_the_encoders_dimension_with_and_without_slow_features(
     assert isinstance(learner, ScalePlus)
     assert (learner.slow_ is None) == (time_weight == 0)
     assert learner.transform(images(5)).shape == (5, learner.output_dim_)
+
+
+def test_a_learner_with_slow_features_goes_on_from_its_file_and_can_be_exported(tmp_path):
+    whole = make("scale-plus", time_weight=0.3)
+    whole.partial_fit(images(40)).partial_fit(images(40, seed=1))
+    whole.slow_.matrix.normal_(generator=torch.Generator().manual_seed(0))  # as if some were slow
+    whole.save(tmp_path / "learner")
+    loaded = load(tmp_path / "learner")
+    for learner in (whole, loaded):
+        learner.partial_fit(images(40, seed=2))
+    assert differences(state(whole), state(loaded)) == []
+    loaded.slow_.matrix.normal_(generator=torch.Generator().manual_seed(1))
+    batch = images(6)
+    exported = export_module(loaded)(torch.from_numpy(batch)).numpy()
+    np.testing.assert_allclose(exported, loaded.transform(batch), atol=1e-4)

@@ -94,9 +94,9 @@ class ScalePlus(FromPretrained, Replay, ContrastiveLearner):
     """Views of each of these images, used to fit the read-out; 0 only whitens the features."""
     ridge: Positive = 0.2
     """Ridge added to the covariance of views, as a fraction of the mean feature variance."""
-    time_weight: Weight = 0.3
-    """Weight of slow features, in which neighbours in the stream are alike. 0 ignores the order of
-    the stream. Pretrained encoders have none."""
+    time_weight: Weight = 0.0
+    """Weight of slow features, in which neighbours in the stream are alike. Try 0.3 for clusters,
+    where classes or scenes come one after the other. Pretrained encoders have none."""
 
     patches_per_image: ClassVar[int] = 16
     epsilon: ClassVar[float] = 0.1  # added to the variances of patches before whitening
