@@ -77,7 +77,7 @@ def test_without_a_terminal_progress_is_lines_with_rate_and_time_left(
     assert lines[-1].startswith(f"{MANY} embeddings of ")
 
 
-def test_a_live_learner_is_named_as_what_it_is(
+def test_the_settings_of_a_live_learner_that_are_damaged_are_named(
     photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "door").mkdir()
@@ -85,5 +85,4 @@ def test_a_live_learner_is_named_as_what_it_is(
     z = str(tmp_path / "z.npy")
     assert main(["embed", str(tmp_path / "door"), str(photos), "--out", z]) == 2
     told = capsys.readouterr().err
-    assert "holds a live learner, not a run; give " in told
-    assert told.endswith("door/learner.safetensors\n")
+    assert told.endswith("door/watch.json is damaged; put back a copy of it\n")

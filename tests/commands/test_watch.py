@@ -6,6 +6,7 @@ import json
 import resource
 import signal
 
+import numpy as np
 import pytest
 
 from scale.cli import main
@@ -35,6 +36,19 @@ def test_a_folder_is_learned_once_and_its_status_shown(tmp_path, capsys):
     assert main(["status", str(tmp_path / "live"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["images"], found["step"], found["state"]) == (12, 2, "stopped")
+
+
+def test_commands_that_need_a_learner_take_that_of_a_live_folder(tmp_path, capsys):
+    make_images(tmp_path / "in", 12)
+    live, out = str(tmp_path / "live"), tmp_path / "z.npy"
+    assert watch(tmp_path, str(tmp_path / "in"), "--once", *SMALL) == 0
+    (tmp_path / "live/learner.safetensors").write_bytes(b"older than the checkpoint")
+    assert main(["embed", live, str(tmp_path / "in"), "--out", str(out)]) == 0
+    assert len(np.load(out)) == 12
+    capsys.readouterr()
+    for command in ("report", "table", "evaluate"):
+        assert main([command, live]) == 2
+        assert "holds a live learner, not a run: scale serve" in capsys.readouterr().err
 
 
 def test_the_folder_remembers_sources_and_options(tmp_path):

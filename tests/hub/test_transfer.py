@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import scale
 from scale._errors import InputError
@@ -35,6 +37,21 @@ def test_a_folder_stands_in_for_the_hub(pushed: Path, saved: Path, tmp_path: Pat
     assert main(["pull", str(pushed), "--out", str(out)]) == 0
     assert {file.name for file in out.iterdir()} == FILES
     assert (out / "learner.safetensors").read_bytes() == saved.read_bytes()
+
+
+def test_the_lines_of_the_card_embed_a_photo(
+    pushed: Path, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = (pushed / "README.md").read_text()
+    lines = card.split("```python\n")[1].split("```")[0]
+    noise = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(pushed / "photo.jpg")
+    monkeypatch.chdir(pushed)
+    names: dict[str, Any] = {}
+    exec(lines, names)
+    (pushed / "photo.jpg").unlink()
+    assert names["images"].shape == (1, *images(1).shape[1:])
+    assert np.abs(names["z"] - scale.load(saved).transform(names["images"])).max() <= 1e-4
 
 
 def test_the_hub_gives_back_what_was_pushed(

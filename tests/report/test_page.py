@@ -68,6 +68,9 @@ def test_a_run_in_progress_and_one_without_labels_say_what_is_missing(tmp_path: 
     assert "no labels" in said
     assert facts["maps"]["views"][0]["title"] == "images in memory, after 40 images"
     assert len(facts["maps"]["neighbours"]) == 16
+    assert facts["maps"]["arrivals"] == sorted(facts["maps"]["arrivals"])
+    assert 15 <= facts["maps"]["arrivals"][-1] < 40
+    assert facts["title"] == "er on data as-is, seed 0"
     assert facts["state"].startswith("in progress: 40 of 40")
     assert facts["batches"]["loss"]
 
@@ -202,6 +205,11 @@ def test_the_page_of_a_run_shows_its_charts_and_images(finished: Path, browser: 
     slider.send_keys(Keys.HOME)
     assert browser.find_element("css selector", ".moments output").text.startswith("After image 8 ")
     assert "peak memory" in browser.find_element("tag name", "main").text
+    summary = json.loads((finished / "0/summary.json").read_text())
+    rows = browser.find_elements("css selector", "#measures tbody tr")
+    found = {row.find_element("tag name", "th").text: row.text.split()[-4:] for row in rows}
+    floors = [summary["floors"][name] for name in ("random", "pixels", "pca")]
+    assert found["ACC, %"] == [f"{row['acc']:.1f}" for row in (summary, *floors)]
     assert browser.find_elements("css selector", ".neighbour .thumb")
     captions = browser.find_elements("css selector", ".neighbour figcaption")
     assert {one.get_attribute("data-same") for one in captions} <= {"true", "false"}
@@ -216,7 +224,7 @@ def test_the_page_of_a_run_shows_its_charts_and_images(finished: Path, browser: 
     moves.perform()
     assert browser.find_element("css selector", ".tip").is_displayed()
     browser.execute_script("dispatchEvent(new Event('beforeprint'))")
-    assert browser.find_element("xpath", "//td[text()='mnist']").is_displayed(), "a folded setting"
+    assert browser.find_element("xpath", "//dd[text()='mnist']").is_displayed(), "a folded setting"
     assert errors(browser) == []
     assert requests(browser) == []
 

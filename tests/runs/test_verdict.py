@@ -52,8 +52,16 @@ def test_a_run_that_goes_on_is_compared_with_its_start(tmp_path: Path) -> None:
 
 
 def test_a_method_that_is_a_floor_is_not_compared_with_itself() -> None:
-    found = verdict({"method": "pixels", "knn": 36.0, "floors": FLOORS})
-    assert "pixels" not in found.text
+    found = verdict({"method": "pca", "knn": 36.0, "floors": {**FLOORS, "pca": {"knn": 40.0}}})
+    assert "pca" not in found.text
+
+
+def test_a_method_that_is_a_floor_learns_nothing() -> None:
+    found = verdict({"method": "pixels", "knn": 36.0, "floors": FLOORS}, Path("there"))
+    assert found.learned == "no"
+    assert found.text == "It learns nothing, as a floor for others: kNN 36.0 %."
+    assert found.next == "scale report there"
+    assert verdict({"method": "frozen", "knn": 60.0, "floors": FLOORS}).learned == "yes"
 
 
 def test_a_curve_keeps_its_shape_however_long_it_is() -> None:

@@ -30,7 +30,7 @@ def embed(
     """Embed new images with a run's learner. The same command goes on after a stop or a kill.
 
     Args:
-        run: Folder of a run, finished or not, or a saved learner.
+        run: Folder of a run, finished or not, or of a live learner, or a saved learner.
         images: An image, a folder of images, .npy, .npz, .parquet, or a dataset's name. It may be
             larger than memory.
         out: The file to write, one row of float32 features per image. z.parquet has the path of

@@ -22,7 +22,7 @@ def export(
     Before the file is written, it is compared with the learner on real images.
 
     Args:
-        run: Folder of a run, finished or not, or a saved learner.
+        run: Folder of a run, finished or not, or of a live learner, or a saved learner.
         to: onnx runs in onnxruntime, without torch, also in a browser. torch is a program of
             torch.export, a .pt2 file.
         out: The file to write. Default: beside the learner, learner.onnx or learner.pt2.

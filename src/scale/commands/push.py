@@ -21,7 +21,7 @@ def push(
     """Put a run's learner, its ONNX export and a model card on the Hugging Face hub.
 
     Args:
-        run: Folder of a run, finished or not, or a saved learner.
+        run: Folder of a run, finished or not, or of a live learner, or a saved learner.
         name: owner/name on the hub, or a folder: an existing one, or a path that begins with
             /, ./ or ~.
         learner: Also push the learner itself. It holds the images in its memory, so others can see

@@ -63,7 +63,7 @@ def export_learner(
     Parameters
     ----------
     run
-        Folder of a run, finished or not, or a saved learner.
+        Folder of a run, finished or not, or of a live learner, or a saved learner.
     to
         ``"onnx"`` for onnxruntime, without torch, or ``"torch"`` for a program of torch.export.
     out

@@ -11,6 +11,7 @@ from scale._errors import ScaleError
 from scale.evaluate import Evaluator
 from scale.methods import Learner
 from scale.runs import RunConfig, prepare
+from scale.runs.config import CONFIG
 
 CHECKED = 256  # images on which the file and the learner are compared
 KEPT = 512  # images in memory whose neighbours are compared
@@ -33,11 +34,11 @@ def samples_for(run: Path, learner: Learner) -> Samples:
     Parameters
     ----------
     run
-        Folder of a run, or a saved learner.
+        Folder of a run or of a live learner, or a saved learner.
     learner
         Its learner.
     """
-    if run.is_dir() and (found := _of_dataset(run)) is not None:
+    if (run / CONFIG).is_file() and (found := _of_dataset(run)) is not None:
         return found
     if learner.memory_ is not None and len(learner.memory_):
         images = _spread(learner.memory_.images.numpy(), KEPT)

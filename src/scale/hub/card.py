@@ -11,6 +11,7 @@ from scale._text import printable
 from scale.evaluate import FLOORS, MEASURES
 from scale.export.export import start_licence
 from scale.methods import Learner
+from scale.report.names import dataset_title
 from scale.runs import code_label
 from scale.runs.config import CONFIG, read_config
 from scale.runs.run_folder import SUMMARY_REMEDY, read_json
@@ -73,29 +74,33 @@ def _title(learner: Learner, record: dict[str, Any]) -> str:
 
 
 def _dataset(record: dict[str, Any]) -> str:
-    """Return the dataset's name; of a path only its last part, because a card is public."""
-    name: str = record["run"]["dataset"]
-    path = Path(name).expanduser()
-    own = path.is_absolute() or name.startswith((".", "~")) or path.suffix or path.exists()
-    return printable(path.name if own else name)
+    return dataset_title(record["run"]["dataset"])
 
 
 def _use(learner: Learner, name: str, with_learner: bool) -> str:
-    shape = " x ".join(map(str, learner.image_shape_ or ()))
+    channels, height, width = learner.image_shape_ or (3, 0, 0)
+    shape = f"{channels} x {height} x {width}"
+    mode = {1: "L", 3: "RGB", 4: "RGBA"}[channels]
     load = [
         "import scale",
         "",
         f'learner = scale.load("{name}")  # pip install scale-lifelong',
-        f"z = learner.transform(images)  # uint8, n x {shape}; it can go on learning",
+        "z = learner.transform(images)  # the same numbers; it can go on learning",
     ]
     lines = [
         "## Use",
         "",
         "```python",
+        "import numpy as np",
         "import onnxruntime",
+        "from PIL import Image, ImageOps",
         "",
+        f'photo = Image.open("photo.jpg").convert("{mode}")',
+        f"photo = ImageOps.fit(photo, ({width}, {height}), Image.Resampling.BILINEAR)",
+        f"images = np.asarray(photo).reshape(1, {height}, {width}, {channels})"
+        f".transpose(0, 3, 1, 2)  # uint8, n x {shape}",
         'session = onnxruntime.InferenceSession("learner.onnx")',
-        f'z = session.run(None, {{"images": images}})[0]  # uint8, n x {shape}',
+        'z = session.run(None, {"images": images})[0]  # one row for each image',
         "```",
     ]
     return "\n".join([*lines, "", "```python", *load, "```"] if with_learner else lines)

@@ -52,7 +52,7 @@ def push(
     Parameters
     ----------
     run
-        Folder of a run, finished or not, or a saved learner.
+        Folder of a run, finished or not, or of a live learner, or a saved learner.
     name
         ``owner/name`` on the hub, or a folder: an existing one, or a path that begins with ``/``,
         ``.`` or ``~``.

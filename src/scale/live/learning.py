@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from scale._errors import DamagedFileError, InputError, NonFiniteLossError
+from scale._errors import DamagedFileError, NonFiniteLossError
 from scale.evaluate import collapsed, effective_rank
 from scale.live.observer import Observer
 from scale.live.room import Room
 from scale.live.store import Store
-from scale.methods import Learner, load, restore
+from scale.methods import Learner
 from scale.methods.core.loading import put_state
 from scale.runs.checkpoint import Checkpoints, Meta, State
 from scale.runs.metrics import plain
-from scale.runs.run_folder import LEARNER
+from scale.runs.watched import load_watched
 
 RANK_EVERY = 8  # batches; the rank costs as much as an update of a small encoder
 
@@ -178,17 +178,7 @@ def load_learner(folder: Path, tell: Callable[[str], None]) -> Learner:
     """
     from scale.live.config import read_watch
 
-    method = read_watch(folder)[0].method
-
-    def use(state: State, meta: Meta) -> Learner:
-        return restore(state, meta["learner"], method=method, origin=str(folder))
-
-    found = Checkpoints(folder / "checkpoints").read(tell, use)
-    if found is None and (folder / LEARNER).is_file():
-        return load(folder / LEARNER, method=method)
-    if found is None:
-        raise InputError(f"the learner in {folder} is not saved yet; wait for its first checkpoint")
-    return found
+    return load_watched(folder, read_watch(folder)[0].method, tell)
 
 
 def _oldest(checkpoints: Checkpoints) -> int:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from scale._text import printable
 from scale.bench import Record
 from scale.data import card_for
 from scale.methods import METHODS, Learner
@@ -34,6 +36,19 @@ FIXED = {
 """Removed parameters of a method, with the only value that gives the same learner."""
 ADDED = {"encoder_side": None, "optimizer": "sgd", "precision": "fp32"}
 """Parameters that came later, with the value at which nothing differs from before."""
+
+
+def dataset_title(name: str) -> str:
+    """Return a dataset's name; of a path only its last part, because pages and cards are shared.
+
+    Examples
+    --------
+    >>> dataset_title("digits"), dataset_title("/home/me/camera/"), dataset_title("me/flowers")
+    ('digits', 'camera', 'me/flowers')
+    """
+    path = Path(name).expanduser()
+    own = path.is_absolute() or name.startswith((".", "~")) or path.suffix or path.exists()
+    return printable(path.name if own and path.name else name)
 
 
 def settings_of(record: Record) -> Settings:

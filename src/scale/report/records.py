@@ -14,6 +14,7 @@ from scale._names import did_you_mean
 from scale.bench import Experiment, Record, load_experiment, read_records
 from scale.bench.records import append_unique, portable, read_curve, run_key
 from scale.report.names import code_of
+from scale.runs.run_folder import no_run
 
 Names = Sequence[str]
 
@@ -127,6 +128,8 @@ def run_folders(sources: Iterable[Path]) -> list[Path]:
         else:
             below = (sorted(source.glob(f"{part}*/config.json")) for part in ("runs/", ""))
             runs = [path.parent for path in next((found for found in below if found), [])]
+            if not runs and (source / "watch.json").is_file():
+                raise InputError(no_run(source))
             if not runs:
                 raise InputError(f"{source} holds no run and no bench with a run; check the path")
             folders += runs
@@ -160,6 +163,8 @@ def _records_path(source: Path) -> Path:
     records = source / "records.jsonl"
     if not records.is_file() and (source / "runs").is_dir():
         raise InputError(f"the bench in {source} has no finished run yet; wait for its first one")
+    if not records.is_file() and (source / "watch.json").is_file():
+        raise InputError(no_run(source))
     if not records.is_file():
         raise InputError(
             f"{source} is neither the folder of a run (no config.json) nor of a bench "

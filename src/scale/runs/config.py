@@ -19,7 +19,7 @@ from scale._files import as_path
 from scale._numbers import LARGEST_SEED, check_number
 from scale._schema import misfit
 from scale.methods import DEFAULT_METHOD, METHODS
-from scale.runs.run_folder import CONFIG_REMEDY, read_json
+from scale.runs.run_folder import CONFIG_REMEDY, no_run, read_json
 
 CONFIG = "config.json"
 MANY = 2**31 - 1
@@ -128,7 +128,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     """Return the record of a run's start: options, learner, data, versions, code."""
     path = as_path("folder", folder) / CONFIG
     if not path.is_file():
-        raise InputError(f"{folder} holds no run: there is no {path.name} in it; check the path")
+        raise InputError(no_run(folder))
     return read_json(path, CONFIG_REMEDY)
 
 

@@ -77,7 +77,7 @@ def embed_images(
     Parameters
     ----------
     run
-        Folder of a run, finished or not, or a saved learner.
+        Folder of a run, finished or not, or of a live learner, or a saved learner.
     images
         An image, a folder of images, or another source of `load_dataset`. Images are converted to
         the size and the channels of the run.

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scale._errors import InputError
 from scale._files import as_path
 from scale.data import pixels
 from scale.methods import Learner, load
@@ -18,10 +17,9 @@ from scale.runs.code import PACKAGE, sources_of
 from scale.runs.config import RunConfig
 from scale.runs.learner import load_learner
 from scale.runs.metrics import read_metrics
-from scale.runs.run_folder import HELD, LEARNER
+from scale.runs.run_folder import LEARNER
 from scale.runs.source import digest_of
-
-LIVE = "watch.json"  # the settings of a live learner
+from scale.runs.watched import is_watched, load_watched, watched_method
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +42,14 @@ class Embedder:
 
     def content(self) -> bytes:
         """Return the learner as the content of a file."""
-        file = _file_of(self.run)
-        return file.read_bytes() if file.is_file() else _saved(self.learner)
+        return _content(self.run, self.learner)
 
     def about(self) -> dict[str, Any]:
         """Return what is written beside its embeddings."""
         channels, height, width = self.image_shape
         images = self._images_seen()
-        batch = RunConfig.read(self.run).stream_batch if self.run.is_dir() else None
+        is_run = self.run.is_dir() and not is_watched(self.run)
+        batch = RunConfig.read(self.run).stream_batch if is_run else None
         return {
             "method": self.learner.name,
             "code": self.code,
@@ -83,24 +81,21 @@ class Embedder:
 
 
 def open_embedder(run: Path, warn: Callable[[str], None]) -> Embedder:
-    """Return the learner of a run, finished or not, or a saved one."""
-    if as_path("run", run).is_dir():
-        _refuse_live(run)
+    """Return the learner of a run, finished or not, or of a live learner, or a saved one."""
+    if is_watched(as_path("run", run)):
+        method: str | None = watched_method(run)
+        learner = load_watched(run, str(method), warn)
+    elif run.is_dir():
         learner, method = load_learner(run, warn), RunConfig.read(run).method
     else:
         learner, method = load(run), None
-    file = _file_of(run)
-    content = file.read_bytes() if file.is_file() else _saved(learner)
-    return Embedder(learner, run, method, hashlib.sha256(content).hexdigest())
+    return Embedder(learner, run, method, hashlib.sha256(_content(run, learner)).hexdigest())
 
 
-def _refuse_live(folder: Path) -> None:
-    if (folder / LIVE).exists():
-        raise InputError(f"{folder} holds {HELD[LIVE]}, not a run; give {folder / LEARNER}")
-
-
-def _file_of(run: Path) -> Path:
-    return run / LEARNER if run.is_dir() else run
+def _content(run: Path, learner: Learner) -> bytes:
+    """Return a learner's file; a live learner may have learned on since its own was written."""
+    file = run / LEARNER if run.is_dir() else run
+    return file.read_bytes() if file.is_file() and not is_watched(run) else _saved(learner)
 
 
 def _saved(learner: Learner) -> bytes:

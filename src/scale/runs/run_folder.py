@@ -40,6 +40,16 @@ def refuse_held(folder: Path, *names: str) -> None:
             raise InputError(f"{folder} holds {HELD[name]}; choose another --out")
 
 
+def no_run(folder: Path) -> str:
+    """Return the message about a folder that should hold a run and does not."""
+    if (folder / "watch.json").is_file():
+        return (
+            f"{folder} holds a live learner, not a run: scale serve shows it, scale status and "
+            "scale names tell about it; scale export, embed and push take it"
+        )
+    return f"{folder} holds no run: there is no config.json in it; check the path"
+
+
 def read_json(path: Path, remedy: str) -> dict[str, Any]:
     """Return the content of a run's JSON file, checked against the shape of a file of this name.
 

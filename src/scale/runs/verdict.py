@@ -13,6 +13,7 @@ from scale.runs.metrics import read_metrics
 
 YES, SOME, UNCLEAR, NO, UNKNOWN = "yes", "some", "not clearly", "no", "unknown"
 MANY = 10**12  # images, if their number is not known: then every difference counts
+NEVER = ("frozen", "random", "pixels")  # methods that are floors too
 EASY = 90.0  # a score of the start above which the final one shows little
 
 
@@ -56,12 +57,20 @@ def _judge(summary: dict[str, Any], folder: Path | None) -> tuple[str, str]:
     if before is not None:
         return _by_start(summary["knn"], before, images)
     method = summary.get("method")
+    if _is_floor(summary):
+        return NO, f"It learns nothing, as a floor for others: kNN {summary['knn']:.1f} %."
     floors = {
         name: row["knn"]
         for name, row in (summary.get("floors") or {}).items()
         if name != method and "knn" in row
     }
     return _by_floors(summary["knn"], floors, images)
+
+
+def _is_floor(summary: dict[str, Any]) -> bool:
+    """Return whether the run's features are those of one of its own floors."""
+    own = (summary.get("floors") or {}).get(summary.get("method"), {})
+    return summary.get("method") in NEVER and own.get("knn") == summary["knn"]
 
 
 def _by_guard(summary: dict[str, Any]) -> tuple[str, str]:
@@ -129,7 +138,7 @@ def _next(learned: str, summary: dict[str, Any], folder: Path | None) -> str:
     if folder is None:
         return ""
     report = shell_line(["scale", "report", str(folder)])
-    if learned in (YES, UNKNOWN):
+    if learned in (YES, UNKNOWN) or ("knn" in summary and _is_floor(summary)):
         return report
     settings = shell_line(["scale", "methods", str(summary.get("method"))])
     return f"{report} (its curves), {settings} (settings to change)"

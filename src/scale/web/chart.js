@@ -13,7 +13,7 @@ const APART = 13; // pixels between two names at the right
  * Returns {element, update(x, lines), close()}.
  */
 export function lineChart({ title, x, lines, time = false, height = 160, over = "", marks = [], limits = null }) {
-  const place = h("div", { class: "chart", "aria-hidden": "true" });
+  const place = h("div", { class: lines.length > 1 ? "chart" : "chart alone", "aria-hidden": "true" });
   const summary = h("p", { class: "hidden-text" });
   const element = h("figure", { class: "figure", role: "group", "aria-label": title }, place, summary);
   let plot = null;
@@ -70,8 +70,8 @@ function options(lines, marks, time, width, height, over, limits) {
         fill: line.fill ? `${colour(line.colour)}22` : undefined,
       })),
     ],
-    hooks: { drawClear: [(plot) => drawMarks(plot, marks)], draw: [(plot) => nameDashed(plot, lines, marks.length > 0)] },
-    padding: [10, 18, 0, 0],
+    hooks: { drawClear: [(plot) => drawMarks(plot, marks)], draw: [(plot) => nameDashed(plot, lines)] },
+    padding: [marks.length ? 20 : 10, 18, 0, 0],
   };
 }
 
@@ -106,7 +106,7 @@ function drawMarks(plot, marks) {
       pen.lineTo(left, box.top + box.height);
       pen.stroke();
       const room = Math.min(at[i + 1] ?? Infinity, box.left + box.width) - left - 6 * ratio;
-      pen.fillText(fitting(pen, there[i].label, room), left + 4 * ratio, box.top + 2 * ratio);
+      pen.fillText(fitting(pen, there[i].label, room), left, box.top - 15 * ratio);
     });
   });
 }
@@ -120,7 +120,7 @@ function fitting(pen, text, room) {
   return "";
 }
 
-function nameDashed(plot, lines, named) {
+function nameDashed(plot, lines) {
   const found = lines.map((line, i) => ({ label: line.label, dash: line.dash, value: lastOf(plot.data[i + 1]), shown: plot.series[i + 1].show }))
     .filter((line) => line.dash && line.shown && line.value !== undefined)
     .map((line) => ({ ...line, y: plot.valToPos(line.value, "y", true) })).sort((a, b) => a.y - b.y);
@@ -134,9 +134,8 @@ function nameDashed(plot, lines, named) {
     pen.lineJoin = "round";
     pen.lineWidth = 4 * ratio; // of the ground behind a name, which lines may cross
     pen.strokeStyle = colour("--surface");
-    const top = box.top + (named ? APART * ratio : 0); // names of marks are above
     for (const { y, labels } of groups) {
-      const above = y - APART * ratio > top;
+      const above = y - APART * ratio > box.top;
       pen.textBaseline = above ? "bottom" : "top";
       const text = [labels.join(", "), box.left + box.width - 2 * ratio, y + (above ? -2 : 3) * ratio];
       pen.strokeText(...text);

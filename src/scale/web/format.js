@@ -9,6 +9,15 @@ export function number(value, digits = 3) {
   return Number(value.toPrecision(digits)).toLocaleString(undefined, { maximumSignificantDigits: digits });
 }
 
+/** Return a number with fixed decimals, rounded as the tables that Python writes: a tie goes to the even digit. */
+export function fixed(value, digits = 1) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (value < 0) return `-${fixed(-value, digits)}`;
+  const scaled = value * 10 ** digits, down = Math.floor(scaled);
+  const tie = scaled - down === 0.5 && Number.isInteger(value * 2 ** (digits + 1));
+  return (tie && down % 2 === 0 ? down / 10 ** digits : value).toFixed(digits);
+}
+
 /** Return a share of one as a percentage. */
 export const percent = (value) => (value === null || value === undefined ? "–" : `${Math.round(value * 100)} %`);
 
@@ -21,12 +30,12 @@ export function bytes(value) {
   return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/** Return a length of time. */
-export function duration(seconds) {
+/** Return a length of time; `exact` keeps the seconds of minutes. */
+export function duration(seconds, exact = false) {
   if (seconds === null || seconds === undefined) return "–";
   const whole = Math.floor(seconds);
   if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)} min`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min${exact && whole % 60 ? ` ${whole % 60} s` : ""}`;
   if (whole < 172800) return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
   return `${Math.floor(whole / 86400)} days`;
 }

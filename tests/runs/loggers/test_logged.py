@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ import pytest
 
 from scale._errors import InputError, UnknownNameError
 from scale.runs import RunConfig, RunInterrupted, run
-from scale.runs.loggers import LOGGERS, Logged
+from scale.runs.loggers import LOGGERS, Logged, patient
 from scale.runs.loggers.registry import check_loggers
 from tests.runs.conftest import Command, Lines, StopAt
 
@@ -53,6 +54,13 @@ class Leaving(Notebook):
         raise SystemExit(1)
 
 
+class Hanging(Notebook):
+    """Gets no answer to its first number."""
+
+    def metrics(self, values: dict[str, float], step: int) -> None:
+        threading.Event().wait()
+
+
 class Broken(Notebook):
     """Fails at its first number."""
 
@@ -66,6 +74,7 @@ def own_loggers(monkeypatch: pytest.MonkeyPatch) -> None:
     LOGGERS.register("notebook")(Notebook)
     LOGGERS.register("broken")(Broken)
     LOGGERS.register("leaving")(Leaving)
+    LOGGERS.register("hanging")(Hanging)
     Notebook.runs.clear()
 
 
@@ -98,9 +107,11 @@ def test_a_logger_gets_options_batches_evaluations_and_floors(
     options = next(value for what, value in Notebook.runs["run-0"] if what == "config")
     assert options["method"] == "er"
     assert options["memory_size"] == "30"
+    assert options["code"].startswith("digest ")
     assert points("batch/") == [20, 40, 60, 80, 100, 120]
     assert points("evaluation/")[-1] == 120
     assert points("floors/") == [0]
+    assert points("summary/forgetting") == [120]
     assert "notebook" in json.loads((tmp_path / "run/loggers.json").read_text())
 
 
@@ -141,6 +152,16 @@ def test_a_logger_that_fails_is_named_once_and_changes_nothing(
     for name in ("metrics.jsonl", "learner.safetensors"):
         logged, alone = (tmp_path / out / name for out in ("logged", "alone"))
         assert logged.read_bytes() == alone.read_bytes()
+
+
+def test_a_logger_that_does_not_answer_is_left(
+    small_set: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patient, "PATIENCE", 0.05)
+    told = Lines()
+    finish(small_set, tmp_path / "run", "hanging", inside=told)
+    assert len(told.find("the logger hanging failed (ScaleError: no answer within 0.05")) == 1
+    assert (tmp_path / "run/summary.json").exists()
 
 
 def test_names_are_checked_before_the_run(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from scale.bench import Record
 from scale.bench.records import read_run
 from scale.evaluate.measures import MEASURES
 from scale.report.groups import Group, floors_of, make_groups
+from scale.report.names import dataset_title
 from scale.report.page.series import rounded
 from scale.report.paired import mean_interval
 
@@ -29,7 +30,12 @@ def comparison(folders: Sequence[Path]) -> dict[str, Any]:
     return {
         "unfinished": len(folders) - len(records),
         "columns": {
-            name: {"title": MEASURES[name].title, "unit": MEASURES[name].unit} for name in shown
+            name: {
+                "title": MEASURES[name].title,
+                "unit": MEASURES[name].unit,
+                "digits": MEASURES[name].digits,
+            }
+            for name in shown
         },
         "rows": [_row(group, shown) for group in (*groups, *floors_of(groups))],
     }
@@ -38,6 +44,7 @@ def comparison(folders: Sequence[Path]) -> dict[str, Any]:
 def _row(group: Group, names: list[str]) -> dict[str, Any]:
     return {
         "place": f"{group.dataset} {group.stream}",
+        "title": f"{dataset_title(group.dataset)} {group.stream}",
         "name": group.name,
         "floor": group.is_floor,
         "seeds": group.seeds,
@@ -60,10 +67,12 @@ def _value(group: Group, name: str) -> dict[str, Any] | None:
     if not values:
         return None
     interval = mean_interval(values)
+    if interval is not None and MEASURES[name].unit == "%":  # no share is beyond these
+        interval = max(interval[0], 0.0), min(interval[1], 100.0)
     return {
-        "mean": rounded(float(np.mean(values)), 6),
-        "low": None if interval is None else rounded(interval[0], 6),
-        "high": None if interval is None else rounded(interval[1], 6),
+        "mean": float(np.mean(values)),
+        "low": None if interval is None else interval[0],
+        "high": None if interval is None else interval[1],
     }
 
 

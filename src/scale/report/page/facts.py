@@ -10,10 +10,12 @@ import numpy as np
 
 from scale._errors import ScaleError
 from scale._text import shell_line
+from scale.evaluate import Guard
 from scale.evaluate.measures import FLOORS, MEASURES
+from scale.report.names import dataset_title
 from scale.report.page.memory import memory_images
 from scale.report.page.pictures import Pictures
-from scale.report.page.series import COLUMNS, rounded, shrink, thin
+from scale.report.page.series import COLUMNS, shrink, thin
 from scale.report.run import arrivals
 from scale.runs import RunConfig, code_label, default_parameters, read_metrics
 from scale.runs.config import read_config
@@ -50,6 +52,7 @@ class Facts:
         shares = self._shares()
         facts = {
             "title": self.title,
+            "folder": self.folder.name,
             "run": {
                 name: getattr(self.config, name) for name in ("dataset", "stream", "method", "seed")
             },
@@ -90,7 +93,7 @@ class Facts:
     def title(self) -> str:
         """Method, dataset, stream and seed in a line."""
         run = self.config
-        return f"{run.method} on {run.dataset} {run.stream}, seed {run.seed}"
+        return f"{run.method} on {dataset_title(run.dataset)} {run.stream}, seed {run.seed}"
 
     def _state(self) -> str:
         total = self.begun.get("data", {}).get("images", 0)
@@ -117,7 +120,8 @@ class Facts:
         if "memory_size" in params:
             learner.append(f"memory of {params['memory_size']:,} images")
         about = {
-            "data": f"{self.config.dataset}: {data.get('images', 0):,} images of {shape}{kinds}",
+            "data": f"{dataset_title(self.config.dataset)}: {data.get('images', 0):,} images "
+            f"of {shape}{kinds}",
             "stream": order,
             "learner": ", ".join(learner),
         }
@@ -145,9 +149,9 @@ class Facts:
                 "title": measure.title,
                 "meaning": measure.meaning,
                 "unit": measure.unit,
-                "value": rounded(float(last[name]), 6),
+                "value": float(last[name]),
                 "floors": {
-                    floor: rounded(float(values[name]), 6)
+                    floor: float(values[name])
                     for floor, values in self._floors().items()
                     if isinstance(values.get(name), int | float)
                 },
@@ -174,13 +178,17 @@ class Facts:
         ]
         return thin(self.evaluations, shown) if shown else {}
 
-    def _guard(self) -> dict[str, list[Any]]:
-        asked = [
-            {"position": e["position"], "learner": g.get("score"), "start": g.get("start_score")}
-            for e in self.evaluations
-            if isinstance(g := e.get("guard"), dict)
+    def _guard(self) -> dict[str, Any]:
+        asked = [e for e in self.evaluations if isinstance(e.get("guard"), dict)]
+        if not asked:
+            return {}
+        names = {"learner": "score", "start": "start_score", "encoder": "encoder_score"}
+        rows = [
+            {"position": e["position"], **{k: e["guard"].get(v) for k, v in names.items()}}
+            for e in asked
         ]
-        return thin(asked, ["learner", "start"]) if asked else {}
+        last = str(Guard.from_json(asked[-1]["guard"]))
+        return {**thin(rows, list(names)), "said": f"{last[0].upper()}{last[1:]}."}
 
     def _lines(self) -> dict[str, list[Any]]:
         names = dict.fromkeys(

@@ -66,11 +66,13 @@ class Pictures:
         if self.learner is None or not holds_images(memory):
             self.missing.append("No embeddings were kept, so there is no map.")
             return None
-        images, _ = oldest_first(memory)
-        images = images[spread(len(images), POINTS)]
+        images, arrivals = oldest_first(memory)
+        chosen = spread(len(images), POINTS)
+        images, arrivals = images[chosen], arrivals[chosen]
         features = self.learner.transform(images)
         title = f"images in memory, after {int(memory.seen):,} images"
-        return self._draw([(title, features)], np.full(len(images), -1), images)
+        drawn = self._draw([(title, features)], np.full(len(images), -1), images)
+        return {**drawn, "arrivals": arrivals.tolist()}
 
     def _draw(
         self,

@@ -6,11 +6,16 @@ import contextlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Self
 
 from scale._files import write_atomic
+from scale.runs.code import code_label
+from scale.runs.config import read_config
 from scale.runs.display import Display
+from scale.runs.loggers.patient import Patient
 from scale.runs.loggers.registry import LOGGERS, Logger, check_loggers
 from scale.runs.metrics import read_metrics
 
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
 IDS = "loggers.json"  # in the run's folder: the run_id of each logger
 KINDS = ("batch", "evaluation")
 HIDDEN = ("kind", "position", "batch")
+LONGEST = 200  # characters of a reason
+NOT_OF_THE_END = ("seed", "images", "batches", "floors", "guard")  # elsewhere, or no measures
 
 
 class Logged(Display):
@@ -44,6 +51,7 @@ class Logged(Display):
         check_loggers(names)
         self._display, self._folder, self._names = display, folder, list(dict.fromkeys(names))
         self._loggers: dict[str, Logger] = {}
+        self._patient = {name: Patient(f"logger {name}") for name in self._names}
         self._ids = _read_ids(folder / IDS)
         # Read before the run begins, because it goes back to its last checkpoint.
         self._last = {kind: _last_position(folder, kind) for kind in KINDS}
@@ -69,15 +77,14 @@ class Logged(Display):
             known = self._ids.get(name)
             self._until[name] = self._last if known is not None else dict.fromkeys(KINDS, -1)
             with self._guarded(name):
-                self._loggers[name] = LOGGERS[name](self._folder, title, known)
+                make = partial(LOGGERS[name], self._folder, title, known)
+                self._loggers[name] = self._patient[name](make)
                 self._ids[name] = self._loggers[name].run_id
         with contextlib.suppress(OSError):
             if self._ids:
                 write_atomic(self._folder / IDS, json.dumps(self._ids, indent=1) + "\n")
         new = [name for name in self._loggers if self._until[name] is not self._last]
-        options = {k: v for k, v in config.to_json().items() if k != "params"}
-        texts = {name: str(value) for name, value in {**options, **config.params}.items()}
-        self._each(lambda logger: logger.config(texts), new)
+        self._each(lambda logger: logger.config(self._options(config)), new)
         for record in _records(self._folder):
             self._log(record, new)
 
@@ -96,6 +103,8 @@ class Logged(Display):
 
     def finish(self, summary: dict[str, Any]) -> None:
         self._display.finish(summary)
+        values = numbers({k: v for k, v in summary.items() if k not in NOT_OF_THE_END}, "summary/")
+        self._each(lambda logger: logger.metrics(values, int(summary["images"])))
 
     def pictures(self, paths: list[Path]) -> None:
         self._display.pictures(paths)
@@ -106,6 +115,12 @@ class Logged(Display):
         """End the loggers."""
         self._each(lambda logger: logger.close())
         self._loggers = {}
+
+    def _options(self, config: RunConfig) -> dict[str, str]:
+        """Return the options, the parameters and the code of the run."""
+        options = {k: v for k, v in config.to_json().items() if k != "params"}
+        code = code_label(read_config(self._folder))
+        return {k: str(v) for k, v in {**options, **config.params, "code": code}.items()}
 
     def _log(self, record: dict[str, Any], names: Iterable[str] | None = None) -> None:
         """Send a record to loggers that do not have it."""
@@ -122,7 +137,7 @@ class Logged(Display):
         for name in list(self._loggers if names is None else names):
             with self._guarded(name):
                 if name in self._loggers:
-                    do(self._loggers[name])
+                    self._patient[name](partial(do, self._loggers[name]))
 
     @contextlib.contextmanager
     def _guarded(self, name: str) -> Any:
@@ -131,7 +146,7 @@ class Logged(Display):
             yield
         except (Exception, SystemExit) as error:  # its own code may raise anything, or give up
             self._loggers.pop(name, None)
-            first = next(iter(str(error).strip().splitlines()), "")
+            first = shorten(next(iter(str(error).strip().splitlines()), ""), LONGEST)
             reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
             self.message(
                 f"warning: the logger {name} failed ({reason}); the run goes on without it"

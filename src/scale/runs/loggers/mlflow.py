@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from scale.runs.loggers.registry import register_logger
 
 EXPERIMENT = "scale"
 FOLDER = "mlruns"
 LONGEST = 500  # characters of an option
+MOST = 100  # options of a request
+DEFAULTS = {
+    "MLFLOW_ALLOW_FILE_STORE": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",  # the client's own is minutes without a server
+}
 
 
 @register_logger("mlflow")
@@ -20,8 +26,13 @@ class MLflow:
     package: ClassVar[str] = "mlflow"
 
     def __init__(self, folder: Path, name: str, run_id: str | None) -> None:
-        os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
+        for setting, value in DEFAULTS.items():
+            os.environ.setdefault(setting, value)
+        from mlflow.entities import Metric, Param
         from mlflow.tracking import MlflowClient
+
+        self._metric: Any = Metric
+        self._param: Any = Param
 
         place = (folder / FOLDER).absolute().as_uri()
         self._client = MlflowClient(os.environ.get("MLFLOW_TRACKING_URI") or place)
@@ -34,12 +45,14 @@ class MLflow:
         self.run_id: str = run_id
 
     def config(self, values: dict[str, str]) -> None:
-        for name, value in values.items():
-            self._client.log_param(self.run_id, name, value[:LONGEST])
+        params = [self._param(name, value[:LONGEST]) for name, value in values.items()]
+        for at in range(0, len(params), MOST):
+            self._client.log_batch(self.run_id, params=params[at : at + MOST])
 
     def metrics(self, values: dict[str, float], step: int) -> None:
-        for name, value in values.items():
-            self._client.log_metric(self.run_id, name, value, step=step)
+        now = int(time.time() * 1000)
+        metrics = [self._metric(name, value, now, step) for name, value in values.items()]
+        self._client.log_batch(self.run_id, metrics=metrics)  # one request
 
     def picture(self, name: str, path: Path) -> None:
         self._client.log_artifact(self.run_id, str(path))

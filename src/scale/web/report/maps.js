@@ -5,13 +5,17 @@ import { scatter } from "../scatter.js";
 import { key, section } from "./parts.js";
 import { thumbs } from "./sprite.js";
 
-const HELP = "Images that are close look alike to the learner. Point at one to see it on every map; choose one for its neighbours. Ctrl and the wheel zoom.";
+const NEAR = "Images that are close look alike to the learner.";
+const MOUSE = "Click it for its nearest neighbours. Ctrl and the wheel zoom.";
+const AGES = ["#7a4fc9", "#3b78c4", "#1f9e89", "#74b83b", "#d9a400"]; // from the first image to the last
 
 /** The section of the maps. */
 export function mapsSection(maps, classes) {
   const thumb = maps.sprite ? thumbs(maps.sprite) : null;
   const labelled = maps.labels.some((label) => label >= 0);
-  const name = (i) => classes[maps.labels[i]] ?? `image ${number(i + 1)}`;
+  const when = maps.arrivals ?? null, last = when ? Math.max(1, ...when) : 1;
+  const name = (i) => classes[maps.labels[i]] ?? `image ${number((when ? when[i] : i) + 1)}`;
+  const paint = (i) => (labelled ? nameColour(name(i)) : when ? AGES[Math.round((AGES.length - 1) * Math.min(1, when[i] / last))] : nameColour("image"));
   const near = h("div", { class: "near", "aria-live": "polite" });
   const drawn = [];
 
@@ -28,7 +32,7 @@ export function mapsSection(maps, classes) {
     const tip = h("div", { class: "tip", hidden: true, role: "status" });
     const map = scatter({
       label: `Map of embeddings ${view.title}. Arrow keys move between images, Enter shows the neighbours of one.`,
-      points: view.points.map(([x, y], id) => ({ id, x, y, get colour() { return nameColour(labelled ? name(id) : "image"); } })),
+      points: view.points.map(([x, y], id) => ({ id, x, y, get colour() { return paint(id); } })),
       onhover(point, left, top) {
         tip.hidden = !point;
         for (const other of drawn) if (other !== map) other.show(point?.id ?? null);
@@ -45,9 +49,12 @@ export function mapsSection(maps, classes) {
     drawn.push(map);
   }
   const present = labelled ? [...new Set(maps.labels)].sort((a, b) => a - b) : [];
-  const keys = h("ul", { class: "legend small" }, present.slice(0, 40).map((label) =>
-    h("li", {}, key(() => nameColour(classes[label])), classes[label])));
+  const keys = when && !labelled
+    ? h("p", { class: "small muted ages" }, "arrived first", h("span", { class: "age-bar", vars: { "--ages": AGES.join(", ") } }), "last")
+    : h("ul", { class: "legend small" }, present.slice(0, 40).map((label) => h("li", {}, key(() => nameColour(classes[label])), classes[label])));
+  const several = maps.views.length > 1;
+  const views = h("div", { class: "maps" }, maps.views.map((view, i) => h("figure", { class: "figure" }, h("h3", {}, view.title), drawn[i].element)));
   choose(0);
-  return section(maps.views.length > 1 ? "Embedding maps" : "Embedding map", HELP,
-    h("div", { class: "maps" }, maps.views.map((view, i) => h("figure", { class: "figure" }, h("h3", {}, view.title), drawn[i].element))), keys, near);
+  return section(several ? "Embedding maps" : "Embedding map", `${NEAR} Point at one to see it${several ? " on every map" : ""}. ${MOUSE}`,
+    several ? [views, keys, near] : h("div", { class: "beside" }, h("div", {}, views, keys), near));
 }

@@ -17,6 +17,10 @@ export function key(find) {
   return element;
 }
 
+/** A list of names and what they are. */
+export const list = (pairs, more = "") =>
+  h("dl", { class: `about ${more}` }, pairs.map(([name, text]) => h("div", {}, h("dt", { class: "muted" }, name), h("dd", {}, text))));
+
 /** A table from titles and rows of texts or elements; all columns but the first are numbers. */
 export const table = (titles, rows, caption) =>
   h("div", { class: "scroll" }, h("table", {},
