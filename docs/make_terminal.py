@@ -21,7 +21,8 @@ def picture(captured: str, title: str = "scale run") -> str:
     width = max(line.cell_len for line in text.split("\n"))
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
     console.print(text, no_wrap=True, crop=False)
-    return FONTS.sub("", console.export_svg(title=title, unique_id="terminal"))
+    drawn = FONTS.sub("", console.export_svg(title=title, unique_id="terminal"))
+    return "\n".join(line.rstrip() for line in drawn.strip().splitlines())
 
 
 if __name__ == "__main__":
