@@ -114,9 +114,11 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def serve(folder: Path, port: int = 0) -> http.server.ThreadingHTTPServer:
-    handler = functools.partial(Quiet, directory=str(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+def serve(
+    folder: Path, port: int = 0, handler: type[Quiet] = Quiet
+) -> http.server.ThreadingHTTPServer:
+    made = functools.partial(handler, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), made)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
@@ -140,6 +142,40 @@ def test_a_picture_is_asked_for_again_and_a_source_that_comes_back_is_followed(t
         until(lambda: watcher.status()["sources"][0]["state"] == "gone")
         server = serve(tmp_path, port)
         until(lambda: f"{url} is back" in told)
+    server.shutdown()
+    server.server_close()
+
+
+class Plain(Quiet):
+    """Says no length: the end of the connection is that of the answer, as of many cameras."""
+
+    def end_headers(self):
+        for name in (b"Content-Length", b"Last-Modified"):
+            self._headers_buffer = [one for one in self._headers_buffer if name not in one]
+        super().end_headers()
+
+
+def test_a_picture_without_a_length_is_one_that_stays(tmp_path):
+    Image.fromarray(make_frame(1)).save(tmp_path / "now.jpg")
+    server = serve(tmp_path, handler=Plain)
+    url = f"http://127.0.0.1:{server.server_address[1]}/now.jpg"
+    told: list[str] = []
+    config = dataclasses.replace(FAST, every="0.05s", duplicates=0)
+    with Watcher(tmp_path / "live", [url], config=config, tell=told.append) as watcher:
+        until(lambda: watcher.status()["images"] >= 3)
+    assert told == [f"{url} is there"]
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_page_that_is_no_picture_is_told_once(tmp_path):
+    (tmp_path / "index.html").write_text("<html>hello</html>" * 100)
+    server = serve(tmp_path, handler=Plain)
+    url = f"http://127.0.0.1:{server.server_address[1]}/index.html"
+    told: list[str] = []
+    with Watcher(tmp_path / "live", [url], config=FAST, tell=told.append):
+        until(lambda: told)
+    assert told == [f"{url} is gone (it sent no picture that can be decoded); trying again"]
     server.shutdown()
     server.server_close()
 

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 CELLS = 4  # cells a side
 PARTS = 2  # parts of a cell a side, each one mean colour
+MOST_GAIN = 2.0  # between two pictures of the same in other light, or with other exposure
 
 Layouts = npt.NDArray[np.float32]  # (n, 16, 12) in 0..1
 
@@ -25,7 +26,7 @@ def apart(a: Layouts, b: Layouts) -> npt.NDArray[np.float32]:
     """Return the median over cells of the root mean square difference of colours, (n, m).
 
     At least half of the picture differs by that much. A thing that covers less than half, even if
-    it was never seen, hardly counts.
+    it was never seen, hardly counts, and neither does the same picture up to twice as bright.
 
     Examples
     --------
@@ -33,11 +34,32 @@ def apart(a: Layouts, b: Layouts) -> npt.NDArray[np.float32]:
     >>> half = np.concatenate([white[:, :, :3], black[:, :, 3:]], axis=2)
     >>> apart(layouts(black), layouts(np.concatenate([white, half])))
     array([[1., 0.]], dtype=float32)
+    >>> apart(layouts(white // 2), layouts(white)).round(2)
+    array([[0.]], dtype=float32)
     """
     if not len(a) or not len(b):
         return np.zeros((len(a), len(b)), np.float32)
     cells_a = torch.from_numpy(np.ascontiguousarray(a)).transpose(0, 1)  # (16, n, 12)
     cells_b = torch.from_numpy(np.ascontiguousarray(b)).transpose(0, 1)
-    far = torch.cdist(cells_a, cells_b) / a.shape[2] ** 0.5  # (16, n, m)
-    median: npt.NDArray[np.float32] = far.median(0).values.numpy()
+    products = cells_a @ cells_b.transpose(1, 2)  # (16, n, m)
+    squares_a = cells_a.square().sum(2)[:, :, None]  # (16, n, 1)
+    squares_b = cells_b.square().sum(2)[:, None]  # (16, 1, m)
+
+    def far(gain: torch.Tensor) -> torch.Tensor:
+        """Return the median differences after b was made so much brighter and a as much darker."""
+        squares = squares_a / gain + squares_b * gain - 2 * products
+        return (squares.clamp(min=0) / a.shape[2]).sqrt().median(0).values  # (n, m)
+
+    as_they_are = torch.ones(len(a), len(b))
+    nearest = torch.minimum(far(as_they_are), far(_gains(cells_a, cells_b)))
+    median: npt.NDArray[np.float32] = nearest.numpy()
     return median
+
+
+def _gains(cells_a: torch.Tensor, cells_b: torch.Tensor) -> torch.Tensor:
+    """Return how much brighter pictures a are than pictures b, (n, m), at most twice.
+
+    The brightness of a picture is that of its median cell.
+    """
+    bright_a, bright_b = (one.mean(2).median(0).values + 1e-3 for one in (cells_a, cells_b))
+    return (bright_a[:, None] / bright_b).clamp(1 / MOST_GAIN, MOST_GAIN)

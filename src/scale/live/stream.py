@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from functools import partial
 from typing import Any, ClassVar
@@ -18,14 +19,16 @@ SILENT = f"it said nothing for {READ_SECONDS:.0f} seconds"
 RECORDING = "it was a recording; to watch all of its frames, download it and give the file"
 PICTURE = "it is one picture"
 NOTHING = "it sent no picture that can be decoded"
+BROKEN = "the connection broke off"
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds before the next try
+STEADY = 10.0  # seconds after which a source is not one that comes and goes
 
 
 class StreamReader(Reader):
     """Reads a network stream or a camera; when it is gone, tries again and again.
 
-    The time between two tries doubles from half a second to a minute. Frames that come while
-    nobody can take them are lost, as they are without a camera. An address that answers with one
+    The time between two tries doubles from half a second to a minute, until the source goes on for
+    ten seconds. Frames that come while nobody can take them are lost, as they are without a camera. An address that answers with one
     picture, the snapshot of a camera, is asked again and again. A recording on a web server is
     read once.
 
@@ -49,6 +52,7 @@ class StreamReader(Reader):
     def read(self, intake: Intake, tell: Tell) -> None:
         wait, state = FIRST_WAIT, "new"
         while not intake.stopping():
+            began = time.monotonic()
             frames, why = self._follow(intake, tell, state)
             intake.flush()
             if intake.stopping():
@@ -64,12 +68,14 @@ class StreamReader(Reader):
             if frames or state != "gone":
                 intake.set_state("gone", f"{why}; trying again")
                 tell(f"{self.name} is gone ({why}); trying again")
-            wait, state = FIRST_WAIT if frames else min(2 * wait, LONGEST_WAIT), "gone"
+            steady = frames and time.monotonic() - began >= STEADY
+            wait, state = FIRST_WAIT if steady else min(2 * wait, LONGEST_WAIT), "gone"
             _sleep(intake, wait)
 
     def _follow(self, intake: Intake, tell: Tell, state: str) -> tuple[int, str]:
         """Read until the source ends or is gone; return the number of frames, and why it is."""
         av, frames, ended = import_av(), 0, "it ended"
+        heard = time.monotonic()
         try:
             with self._open() as container:
                 if _is_picture(container):
@@ -80,13 +86,15 @@ class StreamReader(Reader):
                     if not frames and state != "ok":
                         intake.set_state("ok", "")
                         tell(f"{self.name} is {'back' if state == 'gone' else 'there'}")
-                    frames += 1
+                    frames, heard = frames + 1, time.monotonic()
                     if not intake.put(Item(time.time(), partial(pixels_of, frame))):
                         break
         except InputError as error:
-            return frames, _reason(error.__cause__ or error)
+            return frames, _reason(error.__cause__ or error, frames, heard)
         except av.error.FFmpegError as error:
-            return frames, _reason(error)
+            # A server that does not say how long a picture is ends it by closing the connection.
+            whole = frames and ended == PICTURE
+            return frames, PICTURE if whole else _reason(error, frames, heard)
         return frames, ended if frames else NOTHING
 
     def _open(self) -> Any:
@@ -109,10 +117,15 @@ def _seconds_of(every: Every | None) -> float:
     return every.amount if every is not None and every.unit == "s" else FIRST_WAIT
 
 
-def _reason(error: BaseException) -> str:
+def _reason(error: BaseException, frames: int, heard: float) -> str:
     """Return why a source is gone; the address, which may hold a password, is not in it."""
-    if isinstance(error, import_av().error.ExitError):  # the time-out
+    av = import_av()
+    if isinstance(error, av.error.ExitError) or time.monotonic() - heard >= READ_SECONDS:
         return SILENT
+    if isinstance(error, av.error.InvalidDataError):
+        return NOTHING
+    if getattr(error, "errno", None) == errno.EIO:  # no stream, or the end of one
+        return BROKEN if frames else NOTHING
     return getattr(error, "strerror", None) or str(error)
 
 
