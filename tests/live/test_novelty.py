@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scale
-from scale.live import Knowledge, Store
+from scale.live import Knowledge, Store, WatchConfig, Watcher
 from scale.live.known import DELAY, EVEN, RECENT, Known
 from scale.live.layout import apart, layouts
 from scale.live.pictures import make_picture
@@ -199,3 +199,42 @@ def test_light_that_changes_slowly_is_not_new(camera):
     light = 0.65 + 0.35 * np.cos(np.linspace(0, 4 * np.pi, len(frames)))
     camera.show([(frame * one).astype(np.uint8) for frame, one in zip(frames, light, strict=True)])
     assert camera.knowledge.events() == []
+
+
+def standing(count, colour, seed):
+    """Return frames of one place in which nothing moves, with the noise of a sensor."""
+    rng = np.random.default_rng(seed)
+    place = np.clip(rng.normal(colour, 40, (4, 4, 3)), 0, 255).repeat(8, 0).repeat(8, 1)
+    return list(np.clip(place + rng.normal(0, 1, (count, 32, 32, 3)), 0, 255).astype(np.uint8))
+
+
+@pytest.mark.parametrize("places", [1, 2, 3])
+def test_a_place_that_stands_still_is_new_when_it_stays(tmp_path, places):
+    told = []
+    config = WatchConfig(method="patches", batch_size=8, image_size=SIDE)
+    with Watcher(tmp_path / "watch", config=config) as watcher:
+        knowledge = Knowledge(watcher.store, watcher.learner, tell=told.append)
+        watcher.observers.append(knowledge)
+        for one in range(places):
+            watcher.feed(standing(100, 90 + 50 * one, one))
+        watcher.feed(standing(100, 90, 0))  # it is known
+        watcher.flush()
+        knowledge.at_end(watcher.learner)
+        events = knowledge.events()
+        images = watcher.store.query("SELECT COUNT(*) FROM images")[0][0]
+    assert images == places + (places > 1)
+    assert [event.image for event in events] == list(range(2, places + 1))
+    assert [event.state for event in events] == ["closed"] * (places - 1)
+    assert len(told) == places - 1
+
+
+def test_a_moment_in_a_place_that_stands_still_is_not_new(tmp_path):
+    config = WatchConfig(method="patches", batch_size=8, image_size=SIDE)
+    with Watcher(tmp_path / "watch", config=config) as watcher:
+        knowledge = Knowledge(watcher.store, watcher.learner)
+        watcher.observers.append(knowledge)
+        for _ in range(3):
+            watcher.feed(standing(50, 90, 0) + standing(3, 160, 1))
+        watcher.flush()
+        knowledge.at_end(watcher.learner)
+        assert knowledge.events() == []

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, Self
 
 from scale._errors import InputError
 from scale._names import check_one_of
-from scale.live.known import Known
+from scale.live.known import DELAY, Known
 from scale.live.novelty import Judgement
 from scale.live.store import Store
 
@@ -67,16 +67,18 @@ class Event:
 
 @dataclass(frozen=True)
 class Patience:
-    """When something new becomes an event, in images of one scene.
+    """When something new becomes an event, in frames of one scene.
+
+    Frames are images, and the duplicates of an image that stays in view.
 
     Parameters
     ----------
     persist
-        Images in a row that have to be new.
+        Frames in a row that have to be new.
     quiet
-        Images in a row that are not new, after which an event ends.
+        Frames in a row that are not new, after which an event ends.
     cool_down
-        Images after the end of an event during which no other begins.
+        Frames after the end of an event during which no other begins.
     """
 
     persist: int = 6
@@ -90,14 +92,32 @@ class Tracker:
 
     known: Known = field(default_factory=Known)
     run: list[int] = field(default_factory=list)  # the last images, if they were new
-    still: int = 0  # images since the last new one
-    cool: int = 0  # images for which no event may begin
+    new: int = 0  # frames that they were seen in
+    still: int = 0  # frames since the last new one
+    cool: int = 0  # frames for which no event may begin
     event: int | None = None
+    last: Judgement | None = None  # of the last image
+    taken: float = 0.0  # when it was
+    source: int | None = None  # where it came from
+    looked: int | None = None  # frames of that source that are counted here
+    stayed: int = 0  # frames that the last image stayed for
 
     def state(self) -> dict[str, Any]:
         """Return the state for JSON."""
-        own = {name: getattr(self, name) for name in ("run", "still", "cool", "event")}
-        return {**own, "known": self.known.state()}
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "known"}
+        last = None if self.last is None else asdict(self.last)
+        return {**own, "last": last, "known": self.known.state()}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any], known: Known) -> Self:
+        """Return a tracker from its state."""
+        kept = {name: value for name, value in state.items() if name not in ("known", "last")}
+        kept.setdefault("new", len(state["run"]))  # older versions had one frame for each image
+        last = state.get("last")
+        if last is not None:
+            nearest = tuple((int(one), float(far)) for one, far in last["nearest"])
+            last = Judgement(last["id"], last["score"], nearest)
+        return cls(known=known, last=last, **kept)
 
 
 def advance(
@@ -106,20 +126,71 @@ def advance(
     taken: dict[int, float],
     patience: Patience,
     db: sqlite3.Connection,
+    stays: Sequence[int],
 ) -> list[int]:
-    """Follow the judgements of a scene; write events and return those that were opened."""
+    """Follow the judgements of a scene; write events and return those that were opened.
+
+    Parameters
+    ----------
+    tracker
+        The scene.
+    judged
+        Its next images.
+    taken
+        When they were taken.
+    patience
+        When an event opens and ends.
+    db
+        A transaction of the store.
+    stays
+        For each image, in how many frames the one before it stayed.
+    """
     opened = []
-    for one in judged:
+    for one, frames in zip(judged, stays, strict=True):
+        opened += stay(tracker, frames, taken[one.id], patience, db)
         new = one.score > 1
         tracker.run = [*tracker.run, one.id] if new else []
-        tracker.still = 0 if new else tracker.still + 1
-        tracker.cool = max(tracker.cool - 1, 0)
-        if tracker.event is not None:
-            _go_on(tracker, new, taken[one.id], patience, db)
-        elif len(tracker.run) >= patience.persist and not tracker.cool:
-            tracker.event = _open(tracker, one, taken[one.id], db)
-            opened.append(tracker.event)
+        tracker.last, tracker.taken, tracker.stayed = one, taken[one.id], 0
+        if new and tracker.event is not None:
+            db.execute("UPDATE events SET count = count + 1 WHERE id = ?", (tracker.event,))
+        opened += _next_frame(tracker, new, taken[one.id], patience, db)
     return opened
+
+
+def stay(
+    tracker: Tracker, frames: int, until: float, patience: Patience, db: sqlite3.Connection
+) -> list[int]:
+    """Let the last image of a scene stay in view for more frames; it is known after some.
+
+    Returns the events that were opened.
+    """
+    opened: list[int] = []
+    if tracker.last is None:
+        return opened
+    most = patience.persist + patience.quiet + patience.cool_down + DELAY  # more change nothing
+    for at in range(tracker.stayed + 1, tracker.stayed + 1 + min(frames, most)):
+        new = tracker.last.score > 1 and at < DELAY
+        opened += _next_frame(tracker, new, until, patience, db)
+    tracker.stayed += frames
+    return opened
+
+
+def _next_frame(
+    tracker: Tracker, new: bool, when: float, patience: Patience, db: sqlite3.Connection
+) -> list[int]:
+    """Count a frame of the last image, and open or end an event."""
+    tracker.new = tracker.new + 1 if new else 0
+    tracker.run = tracker.run if new else []
+    tracker.still = 0 if new else tracker.still + 1
+    tracker.cool = max(tracker.cool - 1, 0)
+    if tracker.event is not None:
+        if tracker.still >= patience.quiet:
+            _close(tracker, when, patience, db)
+        return []
+    if tracker.new < patience.persist or tracker.cool or tracker.last is None:
+        return []
+    tracker.event = _open(tracker, tracker.last, tracker.taken, db)
+    return [tracker.event]
 
 
 def _open(tracker: Tracker, one: Judgement, when: float, db: sqlite3.Connection) -> int:
@@ -132,17 +203,12 @@ def _open(tracker: Tracker, one: Judgement, when: float, db: sqlite3.Connection)
     return int(made.lastrowid or 0)
 
 
-def _go_on(
-    tracker: Tracker, new: bool, when: float, patience: Patience, db: sqlite3.Connection
-) -> None:
-    if new:
-        db.execute("UPDATE events SET count = count + 1 WHERE id = ?", (tracker.event,))
-    elif tracker.still >= patience.quiet:
-        db.execute(
-            "UPDATE events SET state = 'closed', closed = ? WHERE id = ? AND state = 'open'",
-            (when, tracker.event),
-        )
-        tracker.event, tracker.cool = None, patience.cool_down
+def _close(tracker: Tracker, when: float, patience: Patience, db: sqlite3.Connection) -> None:
+    db.execute(
+        "UPDATE events SET state = 'closed', closed = ? WHERE id = ? AND state = 'open'",
+        (when, tracker.event),
+    )
+    tracker.event, tracker.cool = None, patience.cool_down
 
 
 class EventLog:

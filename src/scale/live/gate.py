@@ -50,18 +50,12 @@ class Gate:
         self.frames = 0
         self.last: float | None = None  # time of the last frame that `every` let through
         self.reference: Small | None = None  # the last one taken, small
+        self.looked = 0  # frames that were taken, or duplicates of the last one taken
 
     def is_due(self, taken: float) -> bool:
         """Return whether `every` lets the next frame through; ask once for each frame."""
-        number = self.frames
+        due = self._is_due(self.frames, taken)
         self.frames += 1
-        if self.every is None:
-            return True
-        if self.every.unit == "f":
-            return number % int(self.every.amount) == 0
-        # A clock that was set back starts anew. Times of frames are rounded, and those of some
-        # videos go back a little: frames are not always stored in the order they are shown in.
-        due = self.last is None or abs(taken - self.last) >= self.every.amount - 1e-3
         if due:
             self.last = taken
         return due
@@ -77,9 +71,20 @@ class Gate:
         if self.blanks and small.std(axis=(0, 1)).max() < self.blanks:
             return Verdict(BLANK)
         if self._is_duplicate(small):
+            self.looked += not self.crop  # the last crop is no picture of the whole frame
             return Verdict(DUPLICATE)
+        self.looked += 1
         self.reference = small
         return Verdict(None, tuple(boxes) if self.crop else (None,))
+
+    def _is_due(self, number: int, taken: float) -> bool:
+        if self.every is None:
+            return True
+        if self.every.unit == "f":
+            return number % int(self.every.amount) == 0
+        # A clock that was set back starts anew. Times of frames are rounded, and those of some
+        # videos go back a little: frames are not always stored in the order they are shown in.
+        return self.last is None or abs(taken - self.last) >= self.every.amount - 1e-3
 
     def _is_duplicate(self, small: Small) -> bool:
         if not self.duplicates or self.reference is None:
@@ -88,7 +93,7 @@ class Gate:
 
     def state(self) -> str:
         """Return the state as JSON."""
-        kept: dict[str, Any] = {"frames": self.frames, "last": self.last}
+        kept: dict[str, Any] = {"frames": self.frames, "last": self.last, "looked": self.looked}
         if self.reference is not None:
             kept["reference"] = pack(self.reference)
         if self.motion is not None:
@@ -99,6 +104,7 @@ class Gate:
         """Restore a state."""
         kept = json.loads(state)
         self.frames, self.last = kept["frames"], kept["last"]
+        self.looked = kept.get("looked", 0)  # states of older versions have none
         if "reference" in kept:
             self.reference = unpack(kept["reference"])
         if self.motion is not None and "motion" in kept:

@@ -53,7 +53,7 @@ class Item:
 class _Pending:
     """What the next transaction writes."""
 
-    images: list[tuple[Picture, float, str | None]] = field(default_factory=list)
+    images: list[tuple[Picture, float, str | None, int]] = field(default_factory=list)
     files: list[tuple[str, str, str]] = field(default_factory=list)
     skips: Counter[tuple[str, int]] = field(default_factory=Counter)
     items: int = 0
@@ -117,7 +117,8 @@ class Intake:
             said, pictures = self._judge(item)
             pending = self._pending
             pending.items += 1
-            pending.images += [(picture, item.taken, item.path) for picture in pictures]
+            looked = self.gate.looked
+            pending.images += [(picture, item.taken, item.path, looked) for picture in pictures]
             if said != TAKEN:
                 self.count(said.split(":")[0], item.taken)
             if item.stamp is not None and item.path is not None:
@@ -201,11 +202,11 @@ class Intake:
 
     def _write(self) -> None:
         pending = self._pending
-        self.room.check(sum(len(p.pixels) + len(p.thumbnail) for p, _, _ in pending.images))
+        self.room.check(sum(len(p.pixels) + len(p.thumbnail) for p, *_ in pending.images))
         with self.store.transaction() as db:
             numbers = [
-                self.store.add_image(self.number, picture, taken=taken, path=path)
-                for picture, taken, path in pending.images
+                self.store.add_image(self.number, picture, taken=taken, path=path, looked=looked)
+                for picture, taken, path, looked in pending.images
             ]
             db.executemany(
                 "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",

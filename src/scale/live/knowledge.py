@@ -302,6 +302,10 @@ class Knowledge(Observer):
             self._measure_drift()
         return bool(self._work)
 
+    def at_end(self, learner: Learner) -> None:
+        """Follow scenes that stood still at the end."""
+        self._tell(self.watchfulness.follow())
+
     def status(self) -> dict[str, Any]:
         """Return facts for the watcher's status."""
         counts = self.store.query("SELECT state, COUNT(*) FROM events GROUP BY state")
@@ -326,9 +330,13 @@ class Knowledge(Observer):
         ids = self.watchfulness.unjudged(self.store.waiting(AHEAD))
         if ids:
             self._look(ids, self.store.pixels(ids), learner)
+        self._tell(self.watchfulness.follow())
 
     def _look(self, ids: Sequence[int], images: npt.NDArray[np.uint8], learner: Learner) -> None:
-        for event in self.watchfulness.look(ids, images, learner):
+        self._tell(self.watchfulness.look(ids, images, learner))
+
+    def _tell(self, events: Sequence[Event]) -> None:
+        for event in events:
             path = paths_of(self.store, [event.image])[event.image]
             self.alerts.tell(event, path=path, folder=os.path.abspath(self.store.folder))
             self.tell(f"something new: event {event.id}, {path or f'image {event.image}'}")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from scale.live.layout import Layouts
 
-DELAY = 12  # images until one counts as known; else the second of a new kind would know the first
+DELAY = 12  # frames until one counts as known; else the second of a new kind would know the first
 EVEN = 96  # images spread evenly over the past
 RECENT = 32  # images of the near past
 NORMAL = 128  # images of what a person called normal
@@ -21,10 +21,11 @@ LISTS = ("even", "recent", "waiting", "normal")
 
 @dataclass(frozen=True)
 class Seen:
-    """An image: its number, its place among the images of the source, and its layout."""
+    """An image: its number, its places among frames and images of the scene, and its layout."""
 
     id: int
     place: int
+    nth: int
     layout: Layouts = field(repr=False)
 
 
@@ -37,6 +38,7 @@ class Known:
 
     def __init__(self) -> None:
         self.count = 0  # images so far
+        self.frames = 0  # images so far, and frames in which the last one stayed
         self.stride = 1  # every which image is kept for long
         self.even: list[Seen] = []
         self.recent: list[Seen] = []
@@ -45,16 +47,22 @@ class Known:
 
     def add(self, number: int, layout: Layouts) -> Seen:
         """Take the next image; those before the delay become known."""
-        seen = Seen(number, self.count, layout)
+        seen = Seen(number, self.frames, self.count, layout)
         self.count += 1
         self.waiting.append(seen)
-        while len(self.waiting) > DELAY:
-            self._learn(self.waiting.pop(0))
+        self.stay(1)
         return seen
+
+    def stay(self, frames: int) -> None:
+        """Let the last image stay in view for so many frames."""
+        self.frames += frames
+        while self.waiting and self.waiting[0].place < self.frames - DELAY:
+            self._learn(self.waiting.pop(0))
 
     def accept(self, number: int, layout: Layouts) -> None:
         """Take an image that a person called normal; it is known at once."""
-        self.normal = [*self.normal, Seen(number, -DELAY - len(self.normal) - 1, layout)][-NORMAL:]
+        place = -DELAY - len(self.normal) - 1
+        self.normal = [*self.normal, Seen(number, place, place, layout)][-NORMAL:]
 
     def all(self) -> list[Seen]:
         """Return what is known, each image once, the oldest first."""
@@ -68,8 +76,8 @@ class Known:
 
     def state(self) -> dict[str, Any]:
         """Return the state without the layouts, for JSON."""
-        lists = {name: [(s.id, s.place) for s in getattr(self, name)] for name in LISTS}
-        return {"count": self.count, "stride": self.stride, **lists}
+        lists = {name: [(s.id, s.place, s.nth) for s in getattr(self, name)] for name in LISTS}
+        return {"count": self.count, "frames": self.frames, "stride": self.stride, **lists}
 
     @classmethod
     def restored(
@@ -78,19 +86,24 @@ class Known:
         """Return what was known; `look_up` gives the layouts of images that are still stored."""
         known = cls()
         known.count, known.stride = state["count"], state["stride"]
-        found = look_up([number for name in LISTS for number, _ in state[name]])
+        known.frames = state.get("frames", known.count)  # older versions counted images only
+        found = look_up([number for name in LISTS for number, *_ in state[name]])
         for name in LISTS:
-            kept = [Seen(n, place, found[n]) for n, place in state[name] if n in found]
+            kept = [
+                Seen(number, places[0], places[-1], found[number])
+                for number, *places in state[name]
+                if number in found
+            ]
             setattr(known, name, kept)
         return known
 
     def _learn(self, seen: Seen) -> None:
         self.recent = [*self.recent, seen][-RECENT:]
-        if seen.place % self.stride == 0:
+        if seen.nth % self.stride == 0:
             self.even.append(seen)
         if len(self.even) > EVEN:
             self.stride *= 2
-            self.even = [one for one in self.even if one.place % self.stride == 0]
+            self.even = [one for one in self.even if one.nth % self.stride == 0]
 
 
 def stacked(seen: Sequence[Seen]) -> Layouts:

@@ -14,7 +14,7 @@ from scale.live.known import DELAY, Known, Seen, stacked, usual
 from scale.live.layout import apart, layouts
 from scale.methods import Learner
 
-WARM_UP = 24  # images of a scene before anything can be new
+WARM_UP = 24  # frames of a scene before anything can be new
 GAP = 4  # known images closer in the stream than this are not compared
 LAYOUT_QUANTILE, LAYOUT_MARGIN = 0.95, 1.3
 FLOOR = 0.07  # smallest difference of colours that counts: sensors and lights change less
@@ -47,7 +47,11 @@ class Judgement:
 
 
 def judge(
-    known: Known, ids: Sequence[int], images: npt.NDArray[np.uint8], embed: Embed
+    known: Known,
+    ids: Sequence[int],
+    images: npt.NDArray[np.uint8],
+    embed: Embed,
+    stays: Sequence[int] | None = None,
 ) -> list[Judgement]:
     """Judge the next images of a scene, one after the other, and add them to what is known.
 
@@ -62,14 +66,17 @@ def judge(
         The next images, (n, 3, h, w).
     embed
         Returns embeddings of images by their numbers.
+    stays
+        For each image, in how many frames the one before it stayed. None: in no other.
     """
     before = known.all()
     threshold: float | None = None
     added: list[tuple[Seen, float]] = []
     for at, (number, layout) in enumerate(zip(ids, layouts(images), strict=True)):
+        known.stay(0 if stays is None else stays[at])
         now = known.all()
-        if at % RENEW == 0:
-            threshold = _layout_threshold(now) if known.count >= WARM_UP else None
+        if at % RENEW == 0 or (threshold is None and known.frames >= WARM_UP):
+            threshold = _layout_threshold(known, now)
         ratio = 0.0
         if threshold is not None and now:
             ratio = float(apart(layout[None], stacked(now)).min()) / threshold
@@ -87,10 +94,14 @@ def _judgement(
     return Judgement(number, min(ratio, confirmed[0]), confirmed[1])
 
 
-def _layout_threshold(known: list[Seen]) -> float | None:
-    rows, places = stacked(known), np.array([seen.place for seen in known], np.int64)
+def _layout_threshold(known: Known, now: list[Seen]) -> float | None:
+    if known.frames < WARM_UP:
+        return None
+    rows, places = stacked(now), np.array([seen.place for seen in now], np.int64)
     quantile = usual(apart(rows, rows), places, LAYOUT_QUANTILE, GAP)
-    return None if quantile is None else max(FLOOR, LAYOUT_MARGIN * quantile)
+    if quantile is None:  # of a scene that stood still, few images are enough
+        return FLOOR if known.count < WARM_UP else None
+    return max(FLOOR, LAYOUT_MARGIN * quantile)
 
 
 def _embedded(
@@ -108,7 +119,10 @@ def _embedded(
         threshold = usual(between[np.ix_(then, then)], places[then], EMBEDDING_QUANTILE, GAP)
         order = then[np.argsort(row[then], kind="stable")[:NEAREST]]
         nearest = tuple((refs[at].id, round(float(row[at]), 4)) for at in order)
-        ratio = 0.0 if threshold is None else nearest[0][1] / max(threshold, 1e-9)
+        if threshold is not None:
+            ratio = nearest[0][1] / max(threshold, 1e-9)
+        else:  # too few to compare with: in a scene that stood still, the picture decides
+            ratio = np.inf if seen.nth < WARM_UP else 0.0
         found[seen.id] = (ratio, nearest)
     return found
 

@@ -30,6 +30,9 @@ class Observer:
         """Do a piece of work of at most 0.2 seconds; return whether there is more to do."""
         return False
 
+    def at_end(self, learner: Learner) -> None:
+        """All sources have ended, and all that came is learned."""
+
     def status(self) -> dict[str, Any]:
         """Return facts for the watcher's status."""
         return {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from scale.live.embeddings import marks, parts
 from scale.live.store import Store
@@ -36,20 +38,55 @@ FILES = 0
 """The scene of video files; numbers of sources begin at 1."""
 
 
-def scenes(store: Store, ids: Sequence[int]) -> dict[int, tuple[int, float]]:
-    """Return the scene of each image, and when it was taken.
+class Sighting(NamedTuple):
+    """Where an image was seen.
+
+    Parameters
+    ----------
+    scene
+        The scene.
+    taken
+        When.
+    source
+        Number of the source.
+    looked
+        Frames of the source that were taken or duplicates until then; None if not known.
+    """
+
+    scene: int
+    taken: float
+    source: int
+    looked: int | None
+
+
+def sightings(store: Store, ids: Sequence[int]) -> dict[int, Sighting]:
+    """Return where each image was seen.
 
     A camera, a stream, a folder or a program is a scene of its own: its source. Video files come
     one after the other, so all of them are one scene.
     """
-    found: dict[int, tuple[int, float]] = {}
+    found: dict[int, Sighting] = {}
     for part in parts(ids):
         sql = (
-            f"SELECT images.id, CASE sources.kind WHEN 'video' THEN {FILES} ELSE source END, taken "
-            f"FROM images JOIN sources ON sources.id = source WHERE images.id IN ({marks(part)})"
+            f"SELECT images.id, CASE sources.kind WHEN 'video' THEN {FILES} ELSE source END, "
+            "taken, source, looked FROM images JOIN sources ON sources.id = source "
+            f"WHERE images.id IN ({marks(part)})"
         )
-        found |= {row[0]: (row[1], row[2]) for row in store.query(sql, *part)}
+        found |= {row[0]: Sighting(*row[1:]) for row in map(tuple, store.query(sql, *part))}
     return found
+
+
+def looked_at(store: Store, source: int) -> tuple[int, float | None]:
+    """Return how many frames of a source were taken or duplicates, and when the last one was."""
+    text = store.query("SELECT gate FROM sources WHERE id = ?", source)[0][0]
+    gate = {} if text is None else json.loads(text)
+    return int(gate.get("looked", 0)), gate.get("last")
+
+
+def is_last(store: Store, source: int, image: int) -> bool:
+    """Return whether no later image of a source is stored."""
+    sql = "SELECT 1 FROM images WHERE id > ? AND source = ? LIMIT 1"
+    return not store.query(sql, image, source)
 
 
 def spread(ids: list[int], n: int) -> list[int]:

@@ -27,7 +27,8 @@ CREATE TABLE images (
     height INTEGER NOT NULL,
     box TEXT,
     pixels BLOB,
-    batch INTEGER
+    batch INTEGER,
+    looked INTEGER
 ) STRICT;
 CREATE INDEX images_by_batch ON images (batch);
 CREATE INDEX images_by_taken ON images (taken);
@@ -84,7 +85,8 @@ sources     where images come from. position: JSON, where to go on. gate: JSON, 
             Both change in the transaction that adds the images they led to
 images      in order of arrival, from 1 and without gaps. box: JSON [left, top, width, height] of a
             crop. pixels: a PNG of the learner's size; NULL once retention removed it. batch: NULL
-            until it is in the journal
+            until it is in the journal. looked: frames of its source that the gate had taken or
+            called a duplicate, this one included; NULL in stores of older versions
 files       the files of a folder that were seen, also those that were skipped or are unreadable
 skips       how many images the gate skipped, by reason and hour of the image
 batches     the journal. id is the number of batches that the learner has learned after this one,

@@ -24,6 +24,8 @@ from scale.live.schema import TABLES, VERSION
 STORE, THUMBNAILS = "store.sqlite", "thumbs"
 PER_FOLDER = 1000  # thumbnails
 AT_ONCE = 500  # ids in one query; SQLite limits them
+_HAS_IMAGES = "SELECT 1 FROM pragma_table_info('images')"
+_HAS_LOOKED = f"{_HAS_IMAGES} WHERE name = 'looked'"
 
 
 class Store:
@@ -111,6 +113,7 @@ class Store:
         taken: float,
         path: str | None = None,
         came: float | None = None,
+        looked: int | None = None,
     ) -> int:
         """Add an image and return its number: 1, 2, ... in order of arrival.
 
@@ -126,15 +129,17 @@ class Store:
             Its file, if it has one.
         came
             When it came; now by default.
+        looked
+            Frames of its source that were taken or duplicates, this one included.
         """
         box = None if picture.box is None else json.dumps(picture.box)
         with self.transaction() as db:
             made = db.execute(
-                "INSERT INTO images (source, path, taken, came, width, height, box, pixels) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO images (source, path, taken, came, width, height, box, pixels, looked)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(source, path, taken, time.time() if came is None else came),
-                    *(picture.width, picture.height, box, picture.pixels),
+                    *(picture.width, picture.height, box, picture.pixels, looked),
                 ),
             )
             number = int(made.lastrowid or 0)
@@ -269,6 +274,8 @@ class Store:
                 for statement in TABLES.split(";"):
                     db.execute(statement)
                 db.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
+            elif not db.execute(_HAS_LOOKED).fetchone() and db.execute(_HAS_IMAGES).fetchone():
+                db.execute("ALTER TABLE images ADD COLUMN looked INTEGER")
 
     def _check_version(self) -> None:
         found: str | None = None

@@ -28,9 +28,9 @@ class StreamReader(Reader):
     """Reads a network stream or a camera; when it is gone, tries again and again.
 
     The time between two tries doubles from half a second to a minute, until the source goes on for
-    ten seconds. Frames that come while nobody can take them are lost, as they are without a camera. An address that answers with one
-    picture, the snapshot of a camera, is asked again and again. A recording on a web server is
-    read once.
+    ten seconds. Frames that come while nobody can take them are lost, as they are without a camera.
+    An address that answers with one picture, the snapshot of a camera, is asked again and again. A
+    recording on a web server is read once.
 
     Parameters
     ----------

@@ -249,6 +249,8 @@ class Watcher:
             if flushing:
                 self._flushing.clear()
             if ended:
+                for one in self.observers:
+                    self.room.keep_trying(partial(one.at_end, self.learner), self._stopping)
                 return True
             if not self._work_idly():
                 self.backlog.wait_for_batch(IDLE_SECONDS)

@@ -9,15 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from scale._errors import NonFiniteFeaturesError
-from scale.live.events import Event, EventLog, Patience, Tracker, advance
-from scale.live.known import Known
+from scale.live.events import Event, EventLog, Patience, Tracker, advance, stay
+from scale.live.known import DELAY, Known
 from scale.live.layout import Layouts, layouts
 from scale.live.novelty import Judgement, features, judge
-from scale.live.rows import scenes, times
+from scale.live.rows import Sighting, is_last, looked_at, sightings, times
 from scale.live.store import Store
 from scale.methods import Learner
 
 KEY = "novelty"  # of the state in the table `meta`
+LONGEST = 200  # frames that an image stays for, after which more change nothing
 
 
 class Watchfulness:
@@ -66,6 +67,26 @@ class Watchfulness:
             raise
         return [self.log.get(number) for number in opened]
 
+    def follow(self) -> list[Event]:
+        """Follow scenes that stand still, of which the last image stays; return new events."""
+        stays = {scene: self._stays_until_now(one) for scene, one in self._trackers.items()}
+        stays = {scene: found for scene, found in stays.items() if found[0]}
+        if not stays:
+            return []
+        try:
+            with self.store.transaction() as db:
+                opened = []
+                for scene, (frames, when) in stays.items():
+                    tracker = self._trackers[scene]
+                    tracker.known.stay(frames)
+                    tracker.looked = (tracker.looked or 0) + frames
+                    opened += stay(tracker, frames, when, self.patience, db)
+                self._save()
+        except BaseException:
+            self._load()
+            raise
+        return [self.log.get(number) for number in opened]
+
     def known(self, scene: int) -> Known | None:
         """Return what a scene is known to show."""
         tracker = self._trackers.get(scene)
@@ -80,23 +101,49 @@ class Watchfulness:
             return features(learner, np.stack([(own | read)[one] for one in numbers]))
 
         self._take_dismissed()
-        facts = scenes(self.store, ids)
-        judged: dict[int, list[Judgement]] = {}
-        for scene in dict.fromkeys(scene for scene, _ in facts.values()):
-            known = self._trackers.setdefault(scene, Tracker()).known
-            self._forget(known)
-            some = [one for one in ids if facts[one][0] == scene]
-            judged[scene] = judge(known, some, np.stack([own[one] for one in some]), embed)
-        taken = {one: when for one, (_, when) in facts.items()}
+        facts = sightings(self.store, ids)
+        judged: dict[int, tuple[list[Judgement], list[int]]] = {}
+        for scene in dict.fromkeys(fact.scene for fact in facts.values()):
+            tracker = self._trackers.setdefault(scene, Tracker())
+            self._forget(tracker.known)
+            some = [one for one in ids if facts[one].scene == scene]
+            stays = self._stays(tracker, [facts[one] for one in some])
+            images = np.stack([own[one] for one in some])
+            judged[scene] = judge(tracker.known, some, images, embed, stays), stays
+        taken = {one: fact.taken for one, fact in facts.items()}
         self._judged = ids[-1]
         with self.store.transaction() as db:
             opened = [
                 number
-                for scene, some in judged.items()
-                for number in advance(self._trackers[scene], some, taken, self.patience, db)
+                for scene, (some, stays) in judged.items()
+                for number in advance(self._trackers[scene], some, taken, self.patience, db, stays)
             ]
             self._save()
         return opened
+
+    def _stays(self, tracker: Tracker, facts: Sequence[Sighting]) -> list[int]:
+        """Return in how many frames the image before each one stayed; count them."""
+        stays = []
+        for fact in facts:
+            frames = 0
+            if tracker.source is not None and tracker.looked is not None:
+                if fact.source != tracker.source:  # the next video file
+                    frames = looked_at(self.store, tracker.source)[0] - tracker.looked
+                elif fact.looked is not None:
+                    frames = fact.looked - tracker.looked - 1
+            stays.append(max(frames, 0))
+            tracker.source, tracker.looked = fact.source, fact.looked
+        return stays
+
+    def _stays_until_now(self, tracker: Tracker) -> tuple[int, float]:
+        """Return in how many more frames the last image stayed, and until when."""
+        source, last = tracker.source, tracker.last
+        if source is None or tracker.looked is None or last is None or tracker.stayed > LONGEST:
+            return 0, 0.0
+        looked, when = looked_at(self.store, source)
+        if looked <= tracker.looked or not is_last(self.store, source, last.id):
+            return 0, 0.0
+        return looked - tracker.looked, tracker.taken if when is None else when
 
     def _take_dismissed(self) -> None:
         """Know the images of events that a person called normal since the last batch."""
@@ -105,11 +152,12 @@ class Watchfulness:
                 continue
             self._dismissed.add(event.id)
             for number, layout in _layouts(self.store, event.images).items():
-                scene = scenes(self.store, [number])[number][0]
+                scene = sightings(self.store, [number])[number].scene
                 self._trackers.setdefault(scene, Tracker()).known.accept(number, layout)
             for tracker in self._trackers.values():
                 if tracker.event == event.id:
-                    tracker.event, tracker.run = None, []
+                    tracker.event, tracker.run, tracker.new = None, [], 0
+                    tracker.stayed = max(tracker.stayed, DELAY)  # what is in view is known
 
     def _forget(self, known: Known) -> None:
         numbers = [seen.id for seen in (*known.all(), *known.waiting)]
@@ -135,7 +183,7 @@ class Watchfulness:
             known = Known.restored(
                 saved.pop("known"), lambda numbers: _layouts(self.store, numbers)
             )
-            self._trackers[int(scene)] = Tracker(known=known, **saved)
+            self._trackers[int(scene)] = Tracker.restored(saved, known)
 
     def _last_of(self, batch: int) -> int:
         """Return the last image up to a batch: stores of older versions kept the batch."""

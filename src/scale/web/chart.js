@@ -4,15 +4,16 @@ import { number } from "./format.js";
 
 const FONT = "12px system-ui, sans-serif";
 const APART = 13; // pixels between two names at the right
+const WHOLE = Array.from({ length: 10 }, (_, i) => [1, 2, 5].map((one) => one * 10 ** i)).flat(); // steps between ticks
 
 /**
  * Draw lines over a shared x axis.
  * `lines` is [{label, colour: "--accent", values, dash: [5, 4]}], or with `css`, a function that returns a colour of any form; `time` says that x are unix seconds, `over` what x is.
  * `marks` is [{x, label}]: upright lines, named where there is room. A dashed line is named at its right end.
- * `limits` are the least and the most that y can be.
+ * `limits` are the least and the most that y can be; `whole` says that x are whole numbers.
  * Returns {element, update(x, lines), close()}.
  */
-export function lineChart({ title, x, lines, time = false, height = 160, over = "", marks = [], limits = null }) {
+export function lineChart({ title, x, lines, time = false, height = 160, over = "", marks = [], limits = null, whole = false }) {
   const place = h("div", { class: lines.length > 1 ? "chart" : "chart alone", "aria-hidden": "true" });
   const summary = h("p", { class: "hidden-text" });
   const element = h("figure", { class: "figure", role: "group", "aria-label": title }, place, summary);
@@ -24,7 +25,7 @@ export function lineChart({ title, x, lines, time = false, height = 160, over = 
     plot = null;
     const width = place.clientWidth;
     if (!width) return;
-    plot = new globalThis.uPlot(options(lines, marks, time, width, height, over, limits), data, place);
+    plot = new globalThis.uPlot(options(lines, marks, time, width, height, over, limits, whole), data, place);
   };
   const describe = () => {
     const last = lines.map((line, i) => `${line.label} ${number(lastOf(data[i + 1]))}`);
@@ -48,7 +49,7 @@ export function lineChart({ title, x, lines, time = false, height = 160, over = 
   };
 }
 
-function options(lines, marks, time, width, height, over, limits) {
+function options(lines, marks, time, width, height, over, limits, whole) {
   const axis = {
     stroke: colour("--muted"),
     grid: { stroke: colour("--line"), width: 1 },
@@ -62,7 +63,7 @@ function options(lines, marks, time, width, height, over, limits) {
     cursor: { y: false, points: { size: 7 } },
     legend: { markers: { dash: (_, i) => (lines[i - 1]?.dash ? "dashed" : "solid") } },
     scales: { x: { time }, y: limits ? { range: (_, low, high) => within(low, high, limits) } : {} },
-    axes: [{ ...axis, size: 28 }, { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => number(tick)) }],
+    axes: [{ ...axis, size: 28, ...(whole ? { incrs: WHOLE } : {}) }, { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => number(tick)) }],
     series: [
       { label: over, value },
       ...lines.map((line) => ({

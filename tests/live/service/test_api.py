@@ -155,6 +155,7 @@ def test_memory_says_what_is_kept_and_why(page: Page):
     answer = page.get("/memory?limit=4").json()
     assert len(answer["images"]) == 4
     assert (answer["total"], answer["size"]) == (64, 64)
+    assert answer["images"] == page.get("/memory").json()["images"][::16], "evenly over all"
     assert "policy" in answer["why"]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query
 
+from scale.live.rows import spread
 from scale.live.service.context import Context
 from scale.live.service.models import MemoryOut
 from scale.live.service.rows import images_of
@@ -23,11 +24,11 @@ def routes(context: Context) -> APIRouter:
     @router.get("/memory")
     @context.threaded
     def memory(limit: Annotated[int, Query(ge=1, le=500)] = 240) -> MemoryOut:
-        """List images that the learner keeps and learns from again."""
+        """List images that the learner keeps and learns from again, spread evenly over all."""
         kept = context.knowledge.memory()
         learner = context.knowledge.learner
         return MemoryOut(
-            images=images_of(context, kept[:limit]),
+            images=images_of(context, spread(kept, limit)),
             total=len(kept),
             size=getattr(learner, "memory_size", None),
             why=_why(learner),

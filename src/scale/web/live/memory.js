@@ -23,7 +23,7 @@ function showMemory(place, answer) {
   }
   const size = answer.size ? ` of at most ${count(answer.size, "image")}` : "";
   fill(place,
-    h("div", { class: "row between" }, h("h2", {}, `${count(answer.total, "image")}${size}`), answer.images.length < answer.total ? h("span", { class: "muted small" }, `${answer.images.length} shown`) : null),
+    h("div", { class: "row between" }, h("h2", {}, `${count(answer.total, "image")}${size}`), answer.images.length < answer.total ? h("span", { class: "muted small" }, `${answer.images.length} of them shown, evenly`) : null),
     answer.why ? h("p", { class: "muted" }, answer.why) : null,
     grid(answer.images, { label: "Images in memory", small: true }));
 }

@@ -98,7 +98,7 @@ function showCharts(place, drawn, history) {
     const values = history.series[key];
     if (!values?.some((value) => value !== null)) continue;
     if (drawn.has(key)) { drawn.get(key).update(history.step, [values]); continue; }
-    const chart = lineChart({ title, x: history.step, lines: [{ label: title, colour, values, fill: true }], height: 170 });
+    const chart = lineChart({ title, x: history.step, lines: [{ label: title, colour, values, fill: true }], height: 170, over: "batch", whole: true });
     drawn.set(key, chart);
     place.append(h("div", { class: "card" }, h("h2", {}, title, h("span", { class: "muted small" }, " by batch")), chart.element));
   }
