@@ -48,12 +48,13 @@ def apart(a: Layouts, b: Layouts) -> npt.NDArray[np.float32]:
     def far(gain: torch.Tensor) -> torch.Tensor:
         """Return the median differences after b was made so much brighter and a as much darker."""
         squares = squares_a / gain + squares_b * gain - 2 * products
-        return (squares.clamp(min=0) / a.shape[2]).sqrt().median(0).values  # (n, m)
+        median: torch.Tensor = (squares.clamp(min=0) / a.shape[2]).sqrt().median(0).values
+        return median  # (n, m)
 
     as_they_are = torch.ones(len(a), len(b))
     nearest = torch.minimum(far(as_they_are), far(_gains(cells_a, cells_b)))
-    median: npt.NDArray[np.float32] = nearest.numpy()
-    return median
+    found: npt.NDArray[np.float32] = nearest.numpy()
+    return found
 
 
 def _gains(cells_a: torch.Tensor, cells_b: torch.Tensor) -> torch.Tensor:
