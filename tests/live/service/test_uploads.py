@@ -85,6 +85,20 @@ def test_a_body_without_a_length_is_cut_off(page: Page):
     assert page.get("/healthz").status == 200
 
 
+@pytest.mark.parametrize("path", ["/names", "/names/remove", "/login"])
+def test_a_request_that_is_no_image_is_cut_off_sooner(page: Page, path: str):
+    def endless() -> Iterator[bytes]:
+        for _ in range(64):
+            yield bytes(2**16)
+
+    try:
+        status = page.ask("POST", path, endless(), {"content-type": "application/json"}).status
+    except (BrokenPipeError, ConnectionResetError):  # it was refused while we still sent
+        status = 413
+    assert status == 413
+    assert page.get("/healthz").status == 200
+
+
 @pytest.mark.parametrize("length", ["-1", "1e9", "nonsense", "9" * 30])
 def test_a_length_that_is_no_number_is_refused(page: Page, length: str):
     with socket.create_connection(("127.0.0.1", page.server.port), timeout=60) as client:

@@ -25,6 +25,7 @@ from scale.live.service import (
     status,
     timeline,
 )
+from scale.live.service.body import Limit
 from scale.live.service.context import Context
 from scale.live.service.models import Problem, Responses
 from scale.live.service.security import Guard, Pass
@@ -99,6 +100,7 @@ def make_app(
     _add_updates(app, updates)
     app.add_exception_handler(ScaleError, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_value)
+    app.add_middleware(Limit)
     app.add_middleware(Guard, passes=passes, names=names)
     return app
 

@@ -9,12 +9,15 @@ from typing import Any
 
 from fastapi import HTTPException
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scale.data.pixels import BadImageError, Pixels, open_image, read_pixels, to_rgb
 from scale.live.service.models import Responses
 
 MOST_BYTES = 20 * 2**20
 MOST_PIXELS = 50_000_000
+MOST_TEXT = 2**20  # bytes of a body that is no image
+TAKE_IMAGES = ("/images", "/search")
 DIGITS = re.compile("[0-9]{1,12}")
 SECONDS = 60.0
 """How long a body may take to arrive."""
@@ -33,6 +36,33 @@ BAD_IMAGE: Responses = {
     415: {"description": "It is not an image that can be read."},
 }
 _one_at_a_time = threading.Lock()
+
+
+class Limit:
+    """ASGI middleware: cuts off a body that is larger than any that the page sends.
+
+    Parameters
+    ----------
+    app
+        What is guarded. It limits images itself.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        size = 0
+
+        async def counted() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > MOST_TEXT:
+                raise _too_large(MOST_TEXT, "request")
+            return message
+
+        limited = scope["type"] == "http" and scope["path"] not in TAKE_IMAGES
+        await self.app(scope, counted if limited else receive, send)
 
 
 async def read_body(request: Request, most: int = MOST_BYTES) -> bytes:
@@ -77,9 +107,9 @@ def decode_body(content: bytes) -> Pixels:
         raise _unreadable("it is not an image") from error
 
 
-def _too_large(most: int) -> HTTPException:
+def _too_large(most: int, what: str = "image") -> HTTPException:
     return HTTPException(
-        413, f"The image is larger than {most >> 20} MiB, the most that is allowed."
+        413, f"The {what} is larger than {most >> 20} MiB, the most that is allowed."
     )
 
 
