@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ REFERENCE = "supcon"
 """The method that learns from labels; it has a separate colour."""
 STREAM_ORDER = ("iid", "seq", "seq-bl", "seq-im", "seq-cc")
 WIDTH = 17 / 2.54
+TITLE_WIDTH = 42  # characters above a panel of half that width
 INK = "#222222"
 SMALL = 7.5
 LEGEND_COLUMNS = 6
@@ -120,8 +122,21 @@ def dress(axes: Axes, title: str, ylabel: str = "") -> None:
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.locator_params(axis="y", nbins=6)
-    axes.set_title(title, loc="left", fontsize=9)
+    axes.set_title(in_lines(title), loc="left", fontsize=9)
     axes.set_ylabel(ylabel)
+
+
+def in_lines(title: str) -> str:
+    """Break a title after commas, so that it fits above a panel of half the page.
+
+    Examples
+    --------
+    >>> print(in_lines("fruits, seq, image_size 32, stream_batch 32, samples_per_class 64"))
+    fruits, seq, image_size 32,
+    stream_batch 32, samples_per_class 64
+    """
+    parts = ", ".join(part.replace(" ", "\xa0") for part in title.split(", "))
+    return textwrap.fill(parts, TITLE_WIDTH).replace("\xa0", " ")
 
 
 def label_lines(
