@@ -34,7 +34,7 @@ FIXED = {
     ("climb", "memory_clusters"): 10,
 }
 """Removed parameters of a method, with the only value that gives the same learner."""
-ADDED = {"encoder_side": None, "optimizer": "sgd", "precision": "fp32"}
+ADDED = {"encoder_side": None, "optimizer": "sgd", "precision": "fp32", "time_weight": 0.0}
 """Parameters that came later, with the value at which nothing differs from before."""
 
 
