@@ -85,9 +85,13 @@ TARGETS = (
 )
 WHY = (
     "The targets were set on another processor. Ratios depend on it: with AVX-512, PyTorch's own "
-    "convolutions of small maps are nearly as fast as ours, without it they are much slower. A "
-    "batch of scale-plus prepares its read-out; in the commit beside it, the first embedding does. "
-    "Loading a learner includes the check of its file's digest."
+    "convolutions of small maps are fast, and without it they are much slower. A batch of "
+    "scale-plus prepares its read-out; in the commit beside it, the first embedding does. Loading "
+    "a learner includes the check of its file's digest."
+)
+LIMIT = (
+    "`at the limit` is what an update would reach that only multiplies, at the processor's own "
+    "rate: no code with as many multiplications reaches more."
 )
 EXPLAINED = (
     "`make bench` writes this page; no number is typed. Times are medians of processor time on one "
@@ -136,7 +140,9 @@ def targets(measured: Measured) -> list[str]:
         return []
     missed = any(value is not None and not _holds(one, value) for one, value in found)
     head = ["what", "wanted", "measured", "reached", "at the limit"]
-    return [markdown(*_without_empty(head, rows)).strip(), *([WHY] * missed)]
+    limited = any(cells[-1] for cells in rows)
+    notes = [*([WHY] * missed), *([LIMIT] * limited)]
+    return [markdown(*_without_empty(head, rows)).strip(), *notes]
 
 
 def cost_text(value: object, unit: object) -> str:
@@ -160,9 +166,12 @@ def _reached(target: Target, measured: Measured) -> float | None:
 
 
 def _at_the_limit(target: Target, measured: Measured) -> str:
-    """Return the ratio to the alternative that a cost as low as the limit would have."""
+    """Return the ratio to the alternative that a cost as low as the limit would have.
+
+    What costs less than its limit has no such limit: it multiplies in another format.
+    """
     cells = _row_of(target, measured)
-    if cells is None or target.ratio != "beside" or "limit_cost" not in cells:
+    if cells is None or target.ratio != "beside" or float(cells.get("ours_over_limit", 0)) <= 1:  # type: ignore[arg-type]
         return ""
     return f"{float(cells['alternative_cost']) / float(cells['limit_cost']):.3g}"  # type: ignore[arg-type]
 

@@ -78,3 +78,9 @@ def test_the_cost_of_a_batch_is_compared_at_equal_updates(capsys):
     cells = [row.strip("| ").split(" | ") for row in rows]
     assert {name for name, _ in cells} == {"`vae`", "`randum`"}
     assert all(float(cost) > 0 for _, cost in cells)
+
+
+@pytest.mark.parametrize(("limit", "shown"), [(0.5, "| 2 | no | 4 |"), (2.0, "| 2 | no |\n")])
+def test_the_page_tells_what_the_limit_of_the_processor_allows(limit, shown):
+    one = row("update, views ready", 1.0, ("plain", 2.0), ("products alone", limit))
+    assert shown in page({"released": [one]}, machine())
