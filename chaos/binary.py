@@ -1,8 +1,10 @@
-"""Damages of safetensors and NumPy files."""
+"""Damages of safetensors, NumPy and SQLite files."""
 
 from __future__ import annotations
 
+import contextlib
 import random
+import sqlite3
 import struct
 import zipfile
 import zlib
@@ -15,6 +17,8 @@ import numpy as np
 from chaos.damage import Damage, edit
 
 Arrays = dict[str, np.ndarray]
+TEXTS = ("[]", '{"x', "", "null", '{"x": 1}')
+"""What the texts in a database become."""
 
 
 def damages(path: Path) -> list[Damage]:
@@ -26,7 +30,27 @@ def damages(path: Path) -> list[Damage]:
             return [*_zip(), *_arrays()]
         case ".npy":
             return _npy()
+        case ".sqlite":
+            return [Damage(f"sqlite: texts become {text!r}", _texts(text)) for text in TEXTS]
     return []
+
+
+def _texts(text: str) -> Callable[[Path, random.Random], None]:
+    """Return what writes a text into one column of texts."""
+
+    def apply(path: Path, rng: random.Random) -> None:
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
+            tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            columns = [
+                (table, about[1])
+                for (table,) in tables
+                for about in db.execute(f"PRAGMA table_info({table})")
+                if about[2] == "TEXT"
+            ]
+            table, column = rng.choice(columns)
+            db.execute(f"UPDATE OR IGNORE {table} SET {column} = ?", (text,))
+
+    return apply
 
 
 def _safetensors() -> list[Damage]:

@@ -21,7 +21,7 @@ ENOUGH = 500
 """Cases of a whole campaign."""
 KEPT_BY = ("table", "plot", "embed", "evaluate", "results", "streams")
 """Commands that change no file that was there, except the one that they are told to write."""
-GROWS = ("log.txt", ".lock", ".job", "metrics.jsonl")
+GROWS = ("log.txt", ".lock", ".job", "metrics.jsonl", "status.json", ".sqlite")
 """Files that a refused resume may have changed: it makes again what follows the checkpoint."""
 
 

@@ -116,6 +116,8 @@ def readers(world: World) -> list[Reader]:
         Reader("results pages", ("results", "results", "--out", "R.md", "--figures", "d/f"),
                ("results",), ("R.md",)),
         Reader("archive", ("results", "results", "--archive"), ("results",)),
+        Reader("watch goes on", ("watch", photos, *world.watching(), "--once", "--out", "live"),
+               ("live",), ("nothing",), dear=True),
         Reader("own method", ("run", *_own(world), *quick), ("own.py",), ("new/metrics.jsonl",)),
     ]  # fmt: skip
     for source in ("tiny.npz", "packed.npz", "photos", "owner/shards"):

@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 from scale._errors import DamagedFileError, InputError, UnwritableError
-from scale.live import Store
+from scale.live import Store, WatchConfig
+from scale.live.events import EventLog
+from scale.live.gate import Gate
+from scale.live.kept import reading
 from scale.live.pictures import make_picture
+from scale.live.watchfulness import Watchfulness
 from tests.processes import run_code
 
 
@@ -154,6 +158,28 @@ def test_a_store_of_another_version_is_refused(store):
     store.set_meta("version", "0")
     with pytest.raises(DamagedFileError, match="'0'"):
         Store(store.folder)
+
+
+@pytest.mark.parametrize("text", ['{"x', "[]", "null", '{"nearest": 3, "judged": "x"}'])
+def test_texts_that_are_damaged_get_a_message(store, text):
+    store.set_meta("novelty", text)
+    with pytest.raises(DamagedFileError, match="what is known to novelty"):
+        Watchfulness(store)
+    with store.connections.transaction() as db:
+        row = (1, "new", 1, 0.0, "open", 0.5, 0.4, 3, text)
+        names = "id, kind, image, opened, state, score, threshold, count, why"
+        db.execute(f"INSERT INTO events ({names}) VALUES ({', '.join('?' * 9)})", row)
+    with pytest.raises(DamagedFileError, match="event 1"):
+        EventLog(store).all()
+
+
+def test_a_damaged_gate_gets_a_message(store):
+    gate = Gate(WatchConfig())
+    with (
+        pytest.raises(DamagedFileError, match=r"store.sqlite is damaged \(the gate: 'last'\)"),
+        reading(store.path, "the gate"),
+    ):
+        gate.load('{"frames": 1}')
 
 
 def test_a_file_that_may_not_grow_gives_a_message_and_no_half_image(store, limit_files):

@@ -6,10 +6,12 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any, Literal, Self
 
 from scale._errors import InputError
 from scale._names import check_one_of
+from scale.live.kept import reading, table_in
 from scale.live.known import DELAY, Known
 from scale.live.novelty import Judgement
 from scale.live.store import Store
@@ -57,12 +59,14 @@ class Event:
     images: tuple[int, ...]
 
     @classmethod
-    def of(cls, row: sqlite3.Row) -> Event:
-        """Return the event of a row of the table."""
+    def of(cls, row: sqlite3.Row, path: Path) -> Event:
+        """Return the event of a row of the table in the store at `path`."""
         values = {name: row[name] for name in row.keys() if name != "why"}  # noqa: SIM118
-        why = json.loads(row["why"] or "{}")
-        nearest = tuple((int(one), float(far)) for one, far in why.get("nearest", ()))
-        return cls(**values, nearest=nearest, images=tuple(why.get("images", ())))
+        with reading(path, f"event {row['id']}"):
+            why = table_in(row["why"] or "{}")
+            nearest = tuple((int(one), float(far)) for one, far in why.get("nearest", ()))
+            images = tuple(map(int, why.get("images", ())))
+        return cls(**values, nearest=nearest, images=images)
 
 
 @dataclass(frozen=True)
@@ -228,7 +232,7 @@ class EventLog:
         if state is not None:
             check_one_of("state", state, STATES)
         sql = "SELECT * FROM events WHERE state = ? OR ? IS NULL ORDER BY id"
-        return [Event.of(row) for row in self.store.query(sql, state, state)]
+        return [Event.of(row, self.store.path) for row in self.store.query(sql, state, state)]
 
     def get(self, number: int) -> Event:
         """Return an event."""
@@ -237,7 +241,7 @@ class EventLog:
             raise InputError(
                 f"there is no event {number} in {self.store.folder}; scale events lists them"
             )
-        return Event.of(rows[0])
+        return Event.of(rows[0], self.store.path)
 
     def dismiss(self, number: int) -> Event:
         """Call what an event shows normal; a watcher, now or later, then knows its images."""

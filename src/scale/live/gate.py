@@ -12,6 +12,7 @@ from PIL import Image
 from scale.data.pixels import to_rgb
 from scale.live.config import WatchConfig
 from scale.live.every import Every
+from scale.live.kept import table_in
 from scale.live.motion import Motion
 from scale.live.packing import Small, pack, unpack
 from scale.live.pictures import Box, Frame
@@ -102,7 +103,7 @@ class Gate:
 
     def load(self, state: str) -> None:
         """Restore a state."""
-        kept = json.loads(state)
+        kept = table_in(state)
         self.frames, self.last = kept["frames"], kept["last"]
         self.looked = kept.get("looked", 0)  # states of older versions have none
         if "reference" in kept:

@@ -14,6 +14,7 @@ from scale._errors import UnwritableError
 from scale.data.pixels import BadImageError
 from scale.live.backlog import Backlog
 from scale.live.gate import SKIPPED_EVERY, Gate
+from scale.live.kept import reading, table_in
 from scale.live.pictures import Frame, Picture, make_picture
 from scale.live.room import Room
 from scale.live.store import Store
@@ -101,9 +102,10 @@ class Intake:
         self.lock = threading.RLock()
         self.number = store.source(uri, kind)
         row = store.query("SELECT position, gate FROM sources WHERE id = ?", self.number)[0]
-        self.position: dict[str, Any] = json.loads(row["position"] or "{}")
-        if row["gate"] is not None:
-            gate.load(row["gate"])
+        with reading(store.path, f"the position in {uri}"):
+            self.position: dict[str, Any] = table_in(row["position"] or "{}")
+            if row["gate"] is not None:
+                gate.load(row["gate"])
         self.came = 0
         self.collected: list[int] | None = None  # numbers of images, for those who ask
         self._pending, self._flushed = _Pending(), time.monotonic()

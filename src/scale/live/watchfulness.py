@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from scale._errors import NonFiniteFeaturesError
 from scale.live.events import Event, EventLog, Patience, Tracker, advance, stay
+from scale.live.kept import reading, table_in
 from scale.live.known import DELAY, Known
 from scale.live.layout import Layouts, layouts
 from scale.live.novelty import Judgement, features, judge
@@ -176,7 +178,10 @@ class Watchfulness:
         text = self.store.get_meta(KEY)
         if text is None:
             return
-        state = json.loads(text)
+        with reading(self.store.path, "what is known to novelty"):
+            self._use(table_in(text))
+
+    def _use(self, state: dict[str, Any]) -> None:
         self._judged = state["judged"] if "judged" in state else self._last_of(state["next"])
         self._dismissed = set(state["dismissed"])
         for scene, saved in state["scenes"].items():

@@ -6,14 +6,18 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from scale._files import write_atomic
+from scale._errors import DamagedFileError
+from scale._files import as_path, read_text, write_atomic
 from scale._text import printable
 
 
 def read_names(path: Path) -> list[str]:
     """Return the file of each row from a ``.files.txt`` that `embed_images` wrote."""
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-    return [json.loads(line) if line.startswith('"') else line for line in lines]
+    lines = read_text(as_path("path", path)).split("\n")[:-1]
+    try:
+        return [json.loads(line) if line.startswith('"') else line for line in lines]
+    except ValueError as error:
+        raise DamagedFileError(f"{path} is damaged ({error}); embed the images again") from error
 
 
 def write_names(files: Iterable[Path], skipped: tuple[str, ...], out: Path) -> Path:

@@ -29,7 +29,7 @@ def routes(context: Context) -> APIRouter:
             "?",
             *(state, state, limit),
         )
-        return EventList(events=[as_event(Event.of(row)) for row in rows])
+        return EventList(events=[as_event(Event.of(row, context.store.path)) for row in rows])
 
     @router.post("/events/{number}/dismiss", responses={404: {"model": Problem}})
     @context.threaded

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.responses import PlainTextResponse
 
+from scale.live.kept import reading, table_in
 from scale.live.service.context import Context
 from scale.live.service.metrics import as_text
 from scale.live.service.models import Health, History, Status
@@ -82,7 +82,8 @@ def _history(context: Context, points: int) -> History:
         "ORDER BY id",
         *(stride, last),
     )
-    facts = [json.loads(row["facts"]) for row in rows]
+    with reading(context.store.path, "what batches did"):
+        facts = [table_in(row["facts"]) for row in rows]
     keys = {key for one in facts for key, value in one.items() if _is_number(value)}
     return History(
         step=[row["id"] for row in rows],

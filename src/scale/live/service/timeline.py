@@ -70,7 +70,7 @@ def routes(context: Context) -> APIRouter:
         return HourDetail(
             hour=hour,
             images=with_names(context, [as_image(row) for row in rows[:limit]]),
-            events=[as_event(Event.of(row)) for row in events],
+            events=[as_event(Event.of(row, context.store.path)) for row in events],
             more=len(rows) > limit,
         )
 
