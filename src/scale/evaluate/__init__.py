@@ -10,7 +10,8 @@ from scale.evaluate.clustering import (
 )
 from scale.evaluate.evaluator import Evaluator
 from scale.evaluate.floors import floor_transforms
-from scale.evaluate.forgetting import average, drop, forgetting, learned_at
+from scale.evaluate.forgetting import average, drop, forgetting
+from scale.evaluate.forgetting import learned_at as learned_at
 from scale.evaluate.guard import Guard, guard, view_retrieval
 from scale.evaluate.knn import knn_accuracy, knn_predict, per_class_accuracy
 from scale.evaluate.measures import FLOORS, MEASURES, Measure
@@ -46,7 +47,6 @@ __all__ = [
     "kmeans",
     "knn_accuracy",
     "knn_predict",
-    "learned_at",
     "linear_probe",
     "mean_cosine",
     "nmi",

@@ -10,7 +10,8 @@ from scale.models._registry import (
     build_encoder,
     register_encoder,
 )
-from scale.models._rng import default_rng, forward, never_draws
+from scale.models._rng import default_rng, never_draws
+from scale.models._rng import forward as forward
 from scale.models.autoencoder import build_decoder, build_trunk, network_bytes
 from scale.models.columns import Columns
 from scale.models.heads import Projector, build_projector
@@ -30,7 +31,6 @@ __all__ = [
     "build_projector",
     "build_trunk",
     "default_rng",
-    "forward",
     "is_pretrained",
     "network_bytes",
     "never_draws",
