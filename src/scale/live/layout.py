@@ -32,8 +32,8 @@ def apart(a: Layouts, b: Layouts) -> npt.NDArray[np.float32]:
     --------
     >>> black, white = np.zeros((1, 3, 8, 8), np.uint8), np.full((1, 3, 8, 8), 255, np.uint8)
     >>> half = np.concatenate([white[:, :, :3], black[:, :, 3:]], axis=2)
-    >>> apart(layouts(black), layouts(np.concatenate([white, half])))
-    array([[1., 0.]], dtype=float32)
+    >>> apart(layouts(black), layouts(np.concatenate([white, half]))).round(2)
+    array([[0.71, 0.  ]], dtype=float32)
     >>> apart(layouts(white // 2), layouts(white)).round(2)
     array([[0.]], dtype=float32)
     """

@@ -83,7 +83,7 @@ def embed_images(
         the size and the channels of the run.
     out
         The file to write: ``.parquet`` with the columns `path` (or `source` and `index`) and
-        `embedding`; any other name is a .npy file.
+        `embedding`, or ``.npy``.
     split
         Split to embed. By default all images below a folder, in the order of their paths, and the
         train split of other sources.
@@ -108,9 +108,9 @@ def embed_images(
         check_number("workers", workers, least=1, most=MOST_WORKERS, whole=True)
     if engine != "ray" and address != ANY:
         raise InputError("address is for the engine ray; leave it out, or choose that engine")
+    check_writable(out)
     if out.suffix not in FORMATS:
         raise InputError(f"the file to write must end in {' or '.join(FORMATS)}, got {out}")
-    check_writable(out)
     embedder = open_embedder(run, warn)
     with open_parts(out, restart=restart) as parts:
         archive = _open(embedder, images, split, on_bad, parts)
