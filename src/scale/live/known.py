@@ -54,7 +54,7 @@ class Known:
         return seen
 
     def stay(self, frames: int) -> None:
-        """Let the last image stay in view for so many frames."""
+        """Let the last image stay in view for a number of frames."""
         self.frames += frames
         while self.waiting and self.waiting[0].place < self.frames - DELAY:
             self._learn(self.waiting.pop(0))

@@ -49,7 +49,7 @@ class Room:
         self.reserve = max(LEAST_FREE, CHECKPOINTS * checkpoint)
 
     def check(self, size: int) -> None:
-        """Raise `UnwritableError` if so many bytes would leave too little room for the learner."""
+        """Raise `UnwritableError` if these bytes would leave too little room for the learner."""
         free = shutil.disk_usage(self.folder).free
         if free < self.reserve + 2 * size:
             raise UnwritableError(

@@ -33,7 +33,7 @@ from scale.models import ImageShape
 LARGEST_SIDE = 32  # larger images are resized before patches are taken, to limit the cost
 FEWEST_IMAGES = 16  # images in memory to fit the read-out; with fewer, use the encoder's features
 REFRESHED = 32  # memory images whose features are computed again, for each update of a batch
-SLOW = 8  # one of so many dimensions of an embedding is for slow features
+SLOW = 8  # one in eight dimensions of an embedding is for slow features
 WITNESSES = 128  # images of the stream by which the drift of embeddings is measured
 EMBEDDING = "embedding"  # column of the witnesses: at the last batch
 EARLY = 4  # features are at most the EARLY-th part of the batches so far old
